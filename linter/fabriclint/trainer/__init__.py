@@ -1,0 +1,1 @@
+"""Kubeflow Trainer: what a TrainJob and its runtime become."""
