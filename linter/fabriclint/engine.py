@@ -1,0 +1,574 @@
+"""Runs the enabled rules over the views and turns what they say into a report.
+
+Each stage is a function of the one before: sources -> documents -> workspace -> views -> findings -> report.
+A rule that raises becomes a notification; the rest of the run goes on.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabriclint.document import Document, Manifest, Role, Source
+from fabriclint.finding import Finding, Place, Severity
+from fabriclint.kinds import carries_pods, workload_of, wrapped_objects
+from fabriclint.node import Mapping, Node, Scalar
+from fabriclint.pod import Lookup, PodView, WorkerPod
+from fabriclint.rule import FabricMatch, Pack, Rule
+from fabriclint.workload import Workload
+
+if TYPE_CHECKING:
+    from fabriclint.config import Settings
+    from fabriclint.discover import Found
+    from fabriclint.report.model import Report
+
+DOCS = "https://fabriclint.dev/rules/"
+
+
+@dataclass(slots=True)
+class Note:
+    """A notification before it becomes part of a report."""
+
+    level: str
+    code: str
+    path: str | None
+    message: str
+    line: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class DocumentView:
+    """A document as DOC rules see it: its source, and whether it is a manifest or part of one."""
+
+    document: Document
+    manifests: list[Manifest]
+
+    @property
+    def root(self) -> Node | None:
+        """The document's root node."""
+        return self.document.root
+
+
+@dataclass(slots=True, eq=False)
+class JobView:
+    """A workload with the views of all its pods: what rules about a whole job look at."""
+
+    workload: Workload
+    pods: list[PodView]
+    contract: str
+
+    @property
+    def workers(self) -> list[PodView]:
+        """The pods with GPUs."""
+        return [p for p in self.pods if p.is_worker]
+
+
+@dataclass(slots=True, eq=False)
+class TrainJobView:
+    """A TrainJob, the runtime it names when that is in view, and the pods the controller would make of both."""
+
+    manifest: Manifest
+    runtime: Manifest | None
+    version: str
+    version_given: bool
+    contract: str
+    resolved: Any = None
+    job: JobView | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RuntimeView:
+    """A TrainingRuntime or ClusterTrainingRuntime, and the TrainJobs in view that use it."""
+
+    manifest: Manifest
+    trainjobs: list[Manifest]
+    version: str
+    contract: str
+
+
+@dataclass(slots=True, eq=False)
+class Workspace:
+    """All that was read, indexed."""
+
+    sources: list[Source] = field(default_factory=list)
+    documents: list[DocumentView] = field(default_factory=list)
+    manifests: list[Manifest] = field(default_factory=list)
+    _by_name: dict[tuple[str, str], list[Manifest]] = field(default_factory=dict)
+
+    def add(self, manifest: Manifest) -> None:
+        """Index an object and what is wrapped in it."""
+        self.manifests.append(manifest)
+        self._by_name.setdefault((manifest.kind, manifest.name or ""), []).append(manifest)
+
+    def find(self, kind: str, name: str, near: Manifest, *, namespaced: bool = True) -> Manifest | None:
+        """The object of that name that counts for another: the only one, else in the same file, else in the folder."""
+        found = self._by_name.get((kind, name), [])
+        if namespaced:
+            space = near.namespace
+            found = [m for m in found if m.namespace is None or space is None or m.namespace == space]
+        if len(found) > 1:
+            same = [m for m in found if m.document.source is near.document.source]
+            if len(same) != 1:
+                folder = near.uri.rpartition("/")[0]
+                same = same or [m for m in found if m.uri.rpartition("/")[0] == folder]
+            found = same
+        return found[0] if len(found) == 1 else None
+
+
+@dataclass(slots=True)
+class Lint:
+    """What a run produced before it is rendered."""
+
+    workspace: Workspace
+    findings: list[Finding]
+    notes: list[Note]
+    jobs: list[JobView]
+    rules: list[Rule]
+    files: int
+
+
+def _byte_test(text: str) -> bool:
+    return "apiVersion" in text and "kind" in text
+
+
+def read_workspace(
+    inputs: Iterable[tuple[str, bytes]], notes: list[Note], *, reported: bool = True, workspace: Workspace | None = None
+) -> Workspace:
+    """Parse the given (uri, bytes) pairs into a workspace."""
+    from fabriclint.source import manifests, parse, read_source
+
+    workspace = workspace or Workspace()
+    for uri, data in inputs:
+        source = read_source(uri, data)
+        source.reported = reported
+        workspace.sources.append(source)
+        documents = parse(source)
+        if any(d.role is Role.TEMPLATE for d in documents):
+            notes.append(
+                Note(
+                    "note", "skipped-template", uri,
+                    "This file is a template: it becomes a manifest only after its expressions are filled in. "
+                    "Render it and lint the result (helm template ... | fabriclint check -).",
+                )
+            )
+        for document in documents:
+            objects = manifests(document) if document.role in (Role.MANIFEST, Role.PARTIAL) else []
+            workspace.documents.append(DocumentView(document, objects))
+            for manifest in objects:
+                manifest.partial = manifest.partial or document.role is Role.PARTIAL or _holds_patch(manifest)
+                workspace.add(manifest)
+                for inner in wrapped_objects(manifest):
+                    inner.partial = manifest.partial
+                    workspace.add(inner)
+    return workspace
+
+
+def _holds_patch(manifest: Manifest) -> bool:
+    """A strategic patch (`$patch`), or a workload none of whose containers has an image (a kustomize patch)."""
+    if manifest.kind == "CustomResourceDefinition":
+        return True
+    workload = workload_of(manifest)
+    seen = images = 0
+    for node in manifest.root.walk():
+        if isinstance(node, Mapping) and "$patch" in node.fields:
+            return True
+    if workload is None or manifest.kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+        return False
+    for site in workload.sites:
+        listed = site.spec.sequence("containers")
+        for container in listed.items if listed else []:
+            seen += 1
+            images += container.at("image") is not None
+    return seen > 0 and images == 0
+
+
+def _partial_files(workspace: Workspace) -> None:
+    """Mark what kustomizations name as patches as partial, and their bases with the overlay's name."""
+    for manifest in workspace.manifests:
+        if manifest.kind not in ("Kustomization", "Component"):
+            continue
+        folder = manifest.uri.rpartition("/")[0]
+        named: set[str] = set()
+        for key in ("patches", "patchesStrategicMerge", "components", "transformers", "configurations"):
+            listed = manifest.root.sequence(key)
+            for item in listed.items if listed else []:
+                path = item.string("path") if isinstance(item, Mapping) else getattr(item, "value", None)
+                if isinstance(path, str) and "\n" not in path:
+                    named.add(_joined(folder, path))
+        for other in workspace.manifests:
+            if other.uri in named:
+                other.partial = True
+        bases: set[str] = set()
+        listed = manifest.root.sequence("resources") or manifest.root.sequence("bases")
+        for item in listed.items if listed else []:
+            value = getattr(item, "value", None)
+            if isinstance(value, str) and ".." in value:
+                bases.add(_joined(folder, value))
+        for other in workspace.manifests:
+            if other is not manifest and (other.uri in bases or other.uri.rpartition("/")[0] in bases):
+                other.overlay = other.overlay or manifest.uri
+
+
+def _joined(folder: str, path: str) -> str:
+    parts = [p for p in folder.split("/") if p]
+    for step in path.split("/"):
+        if step in ("", "."):
+            continue
+        if step == "..":
+            if parts:
+                parts.pop()
+        else:
+            parts.append(step)
+    return "/".join(parts)
+
+
+class WorkspaceLookup(Lookup):
+    """Answers from the workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self.workspace = workspace
+
+    def config_map(self, workload: Workload, name: str) -> Mapping | None:
+        """The data of a ConfigMap in view."""
+        found = self.workspace.find("ConfigMap", name, workload.manifest)
+        return found.root.mapping("data") if found is not None else None
+
+    def claim_classes(self, workload: Workload, template: str) -> list[str]:
+        """Device classes of a ResourceClaimTemplate in view."""
+        found = self.workspace.find("ResourceClaimTemplate", template, workload.manifest)
+        if found is None:
+            return []
+        return [
+            n.value
+            for n in found.root.walk()
+            if isinstance(n, Scalar) and n.key == "deviceClassName" and isinstance(n.value, str)
+        ]
+
+
+AICR_GROUP = "trainer.kubeflow.org"
+
+
+def contract_of(manifest: Manifest, configured: str) -> str:
+    """`aicr` or `generic`: as configured, else aicr for Trainer's own kinds."""
+    if configured in ("aicr", "generic"):
+        return configured
+    return "aicr" if manifest.group == AICR_GROUP else "generic"
+
+
+def make_job(
+    workload: Workload, lookup: Lookup, fabric_of: Callable[[Any], FabricMatch | None] | None, contract: str
+) -> JobView:
+    """The pods of a workload as views, with their fabric."""
+    pods: list[PodView] = []
+    for site in workload.sites:
+        pod: PodView = PodView(workload, site, lookup)
+        if pod.worker is not None:
+            pod = WorkerPod(workload, site, lookup)
+        pod.contract = contract
+        pods.append(pod)
+    for pod in pods:
+        pod.siblings = pods
+    if fabric_of is not None:
+        for pod in pods:
+            pod.fabric = fabric_of(pod)
+    return JobView(workload, pods, contract)
+
+
+def run_rules(
+    workspace: Workspace, rules: list[Rule], pack: Pack, settings: Settings, notes: list[Note]
+) -> tuple[list[Finding], list[JobView]]:
+    """Every finding of every rule, before silencing."""
+    lookup = WorkspaceLookup(workspace)
+    views: list[Any] = [workspace]
+    views.extend(d for d in workspace.documents if d.document.source.reported)
+    jobs: list[JobView] = []
+    trainjobs = [m for m in workspace.manifests if m.kind == "TrainJob" and m.group == AICR_GROUP]
+    used: dict[int, list[Manifest]] = {}
+    pairs: list[tuple[Manifest, Manifest | None]] = []
+    for trainjob in trainjobs:
+        runtime = runtime_of(workspace, trainjob)
+        pairs.append((trainjob, runtime))
+        if runtime is not None:
+            used.setdefault(id(runtime), []).append(trainjob)
+    for manifest in workspace.manifests:
+        if not manifest.document.source.reported:
+            continue
+        views.append(manifest)
+        if manifest.partial:
+            continue
+        if manifest.group == AICR_GROUP and manifest.kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+            path = settings.for_path(manifest.uri)
+            contract = contract_of(manifest, path.contract)
+            views.append(RuntimeView(manifest, used.get(id(manifest), []), path.trainer_version, contract))
+        if not carries_pods(manifest.group, manifest.kind):
+            continue
+        workload = workload_of(manifest)
+        if workload is None or not workload.sites:
+            continue
+        path = settings.for_path(manifest.uri)
+        workload.runtime_alone = manifest.kind in ("TrainingRuntime", "ClusterTrainingRuntime")
+        jobs.append(make_job(workload, lookup, _fabric(pack, path), contract_of(manifest, path.contract)))
+    for trainjob, runtime in pairs:
+        if not trainjob.document.source.reported or trainjob.partial:
+            continue
+        path = settings.for_path(trainjob.uri)
+        view = TrainJobView(
+            trainjob, runtime, path.trainer_version, path.trainer_version_set, contract_of(trainjob, path.contract)
+        )
+        views.append(view)
+    for job in jobs:
+        views.append(job)
+        views.extend(job.pods)
+    findings: list[Finding] = []
+    by_class: dict[type, list[Rule]] = {}
+    for rule in rules:
+        by_class.setdefault(rule.on, []).append(rule)
+    for view in views:
+        for kind, some in by_class.items():
+            if isinstance(view, kind):
+                for rule in some:
+                    findings.extend(_run(rule, view, settings, notes))
+    return findings, jobs
+
+
+def _fabric(pack: Pack, path: Any) -> Callable[[Any], FabricMatch | None] | None:
+    if pack.fabric_of is None:
+        return None
+    declared = path.fabric
+    fabric_of = pack.fabric_of
+
+    def tell(pod: Any) -> FabricMatch | None:
+        if declared:
+            pod.declared_fabric = declared
+        return fabric_of(pod)
+
+    return tell
+
+
+def runtime_of(workspace: Workspace, trainjob: Manifest) -> Manifest | None:
+    """The runtime in view that a TrainJob names, by its kind."""
+    name = trainjob.root.string("spec", "runtimeRef", "name")
+    if not name:
+        return None
+    kind = trainjob.root.string("spec", "runtimeRef", "kind") or "ClusterTrainingRuntime"
+    return workspace.find(kind, name, trainjob, namespaced=kind == "TrainingRuntime")
+
+
+def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note]) -> Iterator[Finding]:
+    if rule.fabrics:
+        match: FabricMatch | None = getattr(view, "fabric", None)
+        if match is None or match.name not in rule.fabrics:
+            return
+    try:
+        code = rule.check.__code__
+        names = code.co_varnames[1 : code.co_argcount]
+        extra: dict[str, Any] = {}
+        if "rule" in names:
+            extra["rule"] = rule
+        if "settings" in names:
+            extra["settings"] = settings
+        for found in rule.check(view, **extra):
+            yield replace(
+                found,
+                code=found.code or rule.code,
+                name=found.name or rule.name,
+                severity=found.severity or rule.severity,
+                subject=found.subject or view,
+                fabric=found.fabric or (view.fabric.name if getattr(view, "fabric", None) else None),
+            )
+    except Exception as error:  # a broken rule must not lose the run
+        path = None
+        manifest = getattr(view, "manifest", None) or getattr(getattr(view, "workload", None), "manifest", None)
+        if manifest is not None:
+            path = manifest.uri
+        notes.append(
+            Note("error", "internal-error", path, f"Rule {rule.code} failed: {type(error).__name__}: {error}. Please report it.")
+        )
+
+
+def silence(findings: list[Finding], rules: list[Rule]) -> list[Finding]:
+    """Drop consequences of reported causes, and what stands twice."""
+    yields = {r.code: set(r.yields_to) for r in rules}
+    on_line = {r.code: set(r.yields_on_line) for r in rules}
+    by_subject: dict[int, set[str]] = {}
+    by_manifest: dict[int, set[str]] = {}
+    for f in findings:
+        if f.severity is Severity.NOTE:
+            continue
+        by_subject.setdefault(id(f.subject), set()).add(f.code)
+        root = _root(f.place.node)
+        by_manifest.setdefault(id(root), set()).add(f.code)
+    silenced: dict[int, set[str]] = {}
+    for f in findings:
+        for code in f.silences:
+            silenced.setdefault(id(f.subject), set()).add(code)
+    kept: list[Finding] = []
+    for f in findings:
+        causes = yields.get(f.code, set())
+        if causes and (
+            causes & by_subject.get(id(f.subject), set()) or causes & by_manifest.get(id(_root(f.place.node)), set())
+        ):
+            continue
+        if f.code in silenced.get(id(f.subject), set()):
+            continue
+        kept.append(f)
+    lines: dict[tuple[int, int], set[str]] = {}
+    for f in kept:
+        lines.setdefault(_spot(f), set()).add(f.code)
+    return [f for f in kept if not (on_line.get(f.code, set()) & lines[_spot(f)])]
+
+
+def _root(node: Node) -> Node:
+    node = node.source
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
+def _spot(f: Finding) -> tuple[int, int]:
+    node = f.place.node.source
+    document = node.doc
+    if document is None:
+        return (id(node), 0)
+    from fabriclint.locate import locate
+
+    return (id(document.source), locate(f.place).line)
+
+
+def fingerprint(code: str, manifest: Manifest | None, pointer: str, detail: str) -> str:
+    """Stable over moved lines and renamed files: code, object and route."""
+    about = [code]
+    if manifest is not None:
+        about += [manifest.kind, manifest.namespace or "", manifest.name or ""]
+    about += [pointer, detail]
+    return hashlib.sha256("\0".join(about).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def enabled_rules(pack: Pack, settings: Settings) -> list[Rule]:
+    """The rules that run, in code order, after select, ignore, extend-select and severities set to off."""
+    rules = sorted(pack.load(), key=lambda r: r.code)
+
+    def matches(rule: Rule, patterns: Iterable[str]) -> int:
+        best = 0
+        for pattern in patterns:
+            if pattern == "ALL":
+                best = max(best, 1)
+            elif rule.code == pattern or rule.name == pattern:
+                best = max(best, 100)
+            elif rule.code.startswith(pattern) and pattern.isalnum():
+                best = max(best, 1 + len(pattern))
+        return best
+
+    out = []
+    for rule in rules:
+        chosen = matches(rule, settings.select) if settings.select else (1 if rule.default else 0)
+        chosen = max(chosen, matches(rule, settings.extend_select))
+        if chosen and chosen > matches(rule, settings.ignore) - (0 if settings.select else 0) and (
+            settings.severity.get(rule.code) != "off"
+        ):
+            out.append(rule)
+        elif chosen and not matches(rule, settings.ignore) and settings.severity.get(rule.code) != "off":
+            out.append(rule)
+    return out
+
+
+def builtin_pack() -> Pack:
+    """The rules that come with fabriclint."""
+    from fabriclint_rules.pack import PACK
+
+    return PACK
+
+
+def lint(
+    inputs: Iterable[Found],
+    settings: Settings,
+    *,
+    stdin: tuple[str, bytes] | None = None,
+    pack: Pack | None = None,
+) -> Lint:
+    """Read, judge and silence. Unreadable files become notifications of level error."""
+    pack = pack or builtin_pack()
+    notes: list[Note] = []
+    pairs: list[tuple[str, bytes]] = []
+    for found in inputs:
+        if found.error is not None:
+            notes.append(Note("error", "unreadable", found.uri, found.error))
+            continue
+        try:
+            pairs.append((found.uri, Path(found.path).read_bytes()))
+        except OSError as error:
+            notes.append(Note("error", "unreadable", found.uri, f"The file cannot be read: {error.strerror or error}."))
+    if stdin is not None:
+        pairs.append(stdin)
+    workspace = read_workspace(pairs, notes)
+    read_references(workspace, settings, notes)
+    _partial_files(workspace)
+    rules = enabled_rules(pack, settings)
+    findings, jobs = run_rules(workspace, rules, pack, settings, notes)
+    findings = silence(findings, rules)
+    return Lint(workspace, findings, notes, jobs, rules, len(pairs))
+
+
+def read_references(workspace: Workspace, settings: Settings, notes: list[Note]) -> None:
+    """Look up names that the given files leave open among the files below the reference paths."""
+    if settings.isolated:
+        return
+    wanted: set[str] = set()
+    for manifest in workspace.manifests:
+        if manifest.kind == "TrainJob" and runtime_of(workspace, manifest) is None:
+            wanted.add(manifest.root.string("spec", "runtimeRef", "name") or "")
+        if carries_pods(manifest.group, manifest.kind):
+            for node in manifest.root.walk():
+                if isinstance(node, Mapping):
+                    ref = node.string("configMapRef", "name") or node.string("resourceClaimTemplateName")
+                    if ref:
+                        wanted.add(ref)
+    wanted -= {m.name for m in workspace.manifests if m.kind in ("ConfigMap", "ResourceClaimTemplate") and m.name}
+    wanted = {w for w in wanted if w and "{" not in w and "$" not in w}
+    if not wanted:
+        return
+    from fabriclint.discover import discover
+
+    known = {s.uri for s in workspace.sources}
+    folders = [str(p) for p in settings.reference_folders(sorted(known))]
+    pairs = []
+    names = [w.encode() for w in sorted(wanted)]
+    for found in discover(folders):
+        if found.error is not None or found.uri in known:
+            continue
+        try:
+            data = Path(found.path).read_bytes()
+        except OSError:
+            continue
+        if len(data) < 4_000_000 and any(n in data for n in names):
+            pairs.append((found.uri, data))
+    read_workspace(pairs, [], reported=False, workspace=workspace)
+
+
+def ignored_by_path(uri: str, code: str, settings: Settings) -> bool:
+    """Whether per-file-ignores name the code for the file."""
+    for glob, codes in settings.per_file_ignores.items():
+        if fnmatch.fnmatch(uri, glob) and any(code == c or (code.startswith(c) and c.isalpha()) for c in codes):
+            return True
+    return False
+
+
+__all__ = [
+    "DocumentView",
+    "JobView",
+    "Lint",
+    "Note",
+    "Place",
+    "Report",
+    "RuntimeView",
+    "TrainJobView",
+    "Workspace",
+    "enabled_rules",
+    "fingerprint",
+    "lint",
+]
