@@ -1,0 +1,136 @@
+"""What a launcher's command line says, each fact with its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, TypeAlias
+
+from fabriclint.launch.word import HOLE, Place, Word
+from fabriclint.node import UNKNOWN, Unknown
+
+#: Looks up a variable as the program sees it: text, UNKNOWN, or None when certainly unset.
+Lookup: TypeAlias = Callable[[str], "str | Unknown | None"]
+Value: TypeAlias = "int | str | tuple[int, int] | Unknown | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A value (UNKNOWN: it is said, but not what; None: not said) and where it is said."""
+
+    value: Value = None
+    place: Place | None = None
+
+    @property
+    def number(self) -> int | None:
+        """The value when it is a number."""
+        return self.value if isinstance(self.value, int) else None
+
+    @property
+    def string(self) -> str | None:
+        """The value when it is a text."""
+        return self.value if isinstance(self.value, str) else None
+
+
+NOT_SAID = Fact()
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """A variable that the launcher hands to its ranks.
+
+    `value` None: the launcher's own value goes. `form`: x, env_list, genv, list, export. `works`: False when the
+    text has no effect (`-x A,B`), UNKNOWN when that depends on the launcher's version.
+    """
+
+    name: str
+    value: str | Unknown | None
+    place: Place
+    form: str
+    works: bool | Unknown = True
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something in the command line that the launcher refuses. `by`: the versions, "" for all."""
+
+    text: str
+    reason: str
+    place: Place | None
+    by: str = ""
+
+
+@dataclass(slots=True)
+class Launcher:
+    """One launcher as called.
+
+    `forwards`: which of its variables the ranks get: all, listed (`forwarded` only), none, patterns (names that
+    begin with one of `prefixes`), or UNKNOWN. `inner`: the words of the program that it starts. `unclear`: an
+    unknown word among the options; facts that were read may be changed by it.
+    """
+
+    family: str
+    words: list[Word]
+    nodes: Fact = NOT_SAID
+    node_rank: Fact = NOT_SAID
+    processes: Fact = NOT_SAID
+    processes_per_node: Fact = NOT_SAID
+    backend: Fact = NOT_SAID
+    host: Fact = NOT_SAID
+    port: Fact = NOT_SAID
+    master: Fact = NOT_SAID
+    standalone: Fact = NOT_SAID
+    tensor: Fact = NOT_SAID
+    pipeline: Fact = NOT_SAID
+    data: Fact = NOT_SAID
+    gpus: Fact = NOT_SAID
+    hosts: list[tuple[str, int | None]] | None = None
+    hosts_place: Place | None = None
+    hostfile: Fact = NOT_SAID
+    oversubscribe: bool = False
+    head: bool = False
+    forwards: str | Unknown = "all"
+    prefixes: tuple[str, ...] = ()
+    forwarded: list[Forwarded] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    options: dict[str, Fact] = field(default_factory=dict)
+    inner: list[Word] = field(default_factory=list)
+    unclear: bool = False
+
+    @property
+    def refused(self) -> bool:
+        """Whether it would not start at all, whatever its version."""
+        return any(not r.by for r in self.refusals)
+
+    def refuse(self, text: str, reason: str, place: Place | None, by: str = "") -> None:
+        """Note a refusal."""
+        self.refusals.append(Refusal(text, reason, place, by))
+
+    def forget(self) -> None:
+        """An unknown word may overrule everything that was read."""
+        self.unclear = True
+        for name in ("nodes", "node_rank", "processes", "processes_per_node", "backend", "host", "port", "tensor", "pipeline", "data"):
+            setattr(self, name, Fact(UNKNOWN, getattr(self, name).place))
+
+
+def integer(text: str | Unknown | None, place: Place | None) -> Fact:
+    """A number as Python's int() reads it; UNKNOWN when the text is unknown, the text itself when it is none."""
+    if text is None:
+        return NOT_SAID
+    if isinstance(text, Unknown) or HOLE in text:
+        return Fact(UNKNOWN, place)
+    try:
+        return Fact(int(text[:30]), place)
+    except ValueError:
+        return Fact(text, place)
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """A launcher's options from the data files."""
+    text = (resources.files("fabriclint_schemas") / "launchers" / f"{name}.json").read_text("utf-8")
+    data: dict[str, Any] = json.loads(text)
+    return data
