@@ -18,7 +18,7 @@ _JSON_KEYS = re.compile(r"\A\s*\{.*?\"(?:apiVersion|kind)\"\s*:", re.DOTALL)
 _TEMPLATE = re.compile(r"\{\{|\{%|^[ \t]*\$\{[A-Za-z_][A-Za-z0-9_]*\}[ \t]*\r?$", re.MULTILINE)
 _TEMPLATE_NAMES = (".j2", ".jinja", ".jinja2", ".tpl", ".tmpl", ".gotmpl", ".ytt", ".erb")
 _RENDERED_FROM = re.compile(r"^# Source: (\S[^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
-_NOT_BLANK = re.compile(r"(?:[ \t\r\n\x85\u2028\u2029]+|#[^\r\n]*)*([^\r\n]+)")
+_NOT_BLANK = re.compile(r"(?:[ \t\r\n\x85\u2028\u2029]++|#[^\r\n]*+)*+([^\r\n]+)")
 
 
 def read_source(uri: str, data: bytes) -> Source:
@@ -183,7 +183,8 @@ class _StreamReader:
             return
         assert broken is not None
         self.documents.append(document)
-        if self.templated:
+        if self.templated or "${" in source.line(source.position(broken.start)[0]):
+            # `{claimName: ${CLAIM}}` is fine once a shell's envsubst has run.
             document.role = Role.TEMPLATE
             return
         if not self.judged:
