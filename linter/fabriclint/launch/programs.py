@@ -1,0 +1,121 @@
+"""Which launcher a program is, also behind other programs, and which launcher it starts in turn."""
+
+from __future__ import annotations
+
+import re
+
+from fabriclint.launch import accelerate, clusters, deepspeed, engines, mpirun, torchrun
+from fabriclint.launch.facts import Launcher, Lookup
+from fabriclint.launch.word import HOLE, Word
+
+_PYTHON = re.compile(r"python[0-9.]*|pypy3?")
+#: Programs that run another one: how many own words follow their options, options with a value.
+_BEFORE: dict[str, tuple[int, frozenset[str]]] = {
+    "nsys": (1, frozenset("-o -t -s -c -x -w -f -y -d --output --trace --sample --capture-range --duration --delay --env-var".split())),
+    "ncu": (0, frozenset(("-o", "--set", "-k", "--section", "-c", "-s"))),
+    "sudo": (0, frozenset(("-u", "-g", "-C", "-h", "-p"))),
+    "numactl": (0, frozenset(("-C", "-m", "-N", "-i"))),
+    "strace": (0, frozenset(("-o", "-e", "-p", "-s"))),
+    "gdb": (0, frozenset(("-ex",))),
+    "env": (0, frozenset(("-u", "-C"))),
+    "nohup": (0, frozenset()),
+    "timeout": (1, frozenset(("-s", "-k"))),
+    "exec": (0, frozenset()),
+    "stdbuf": (0, frozenset(("-i", "-o", "-e"))),
+    "nice": (0, frozenset(("-n",))),
+    "trtllm-llmapi-launch": (0, frozenset()),
+    "time": (0, frozenset()),
+    "conda": (1, frozenset(("-n", "-p", "--name", "--prefix"))),
+    "uv": (1, frozenset(("--with", "--python"))),
+    "poetry": (1, frozenset()),
+}
+PROBES = re.compile(
+    r"fi_info|fi_pingpong|ib_\w+_(?:bw|lat)|rping|osu_\w+|iperf3?|\w+_perf(?:_mpi)?|nvbandwidth|ibv_\w+pingpong|"
+    r"dcgmi|gpu-burn|gpu_burn|nccom-test"
+)
+IDLE = frozenset("sleep tail wait sshd pause true read cat watch".split())
+
+
+def behind(words: list[Word]) -> list[Word]:
+    """The words without the programs that merely run another one."""
+    for _ in range(8):
+        if not words:
+            return words
+        name = words[0].raw.rsplit("/", 1)[-1]
+        if name not in _BEFORE or words[0].open:
+            return words
+        own, valued = _BEFORE[name]
+        i = 1
+        if name in ("nsys", "conda", "uv", "poetry"):
+            i, own = 2, 0
+        while i < len(words) and words[i].raw.startswith("-") and not words[i].open:
+            if words[i].raw == "--":
+                i += 1
+                break
+            i += 2 if words[i].raw in valued else 1
+        i += own
+        while name in ("env", "sudo") and i < len(words) and re.match(r"[A-Za-z_]\w*=", words[i].raw):
+            i += 1
+        if i >= len(words):
+            return words
+        words = words[i:]
+    return words
+
+
+def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None) -> Launcher | None:
+    """The launcher that the words call, None when they call something else."""
+    words = behind(words)
+    if not words or HOLE in words[0].raw:
+        return None
+    name = words[0].raw.rsplit("/", 1)[-1]
+    rest = words[1:]
+    if _PYTHON.fullmatch(name):
+        i = 0
+        while i < len(rest) and rest[i].raw.startswith("-") and rest[i].raw not in ("-m", "-c", "-"):
+            i += 2 if rest[i].raw in ("-W", "-X") else 1
+        if i + 1 >= len(rest) or rest[i].raw != "-m":
+            return None
+        name, rest = rest[i + 1].raw, rest[i + 2 :]
+        if name in ("torch.distributed.run", "torch.distributed.launch"):
+            return torchrun.read(rest, lookup, launch=name.endswith("launch"))
+        if name in ("sglang.launch_server", "vllm.entrypoints.openai.api_server"):
+            return engines.read(name.split(".")[0], rest)
+        if name in ("accelerate.commands.launch", "deepspeed.launcher.runner"):
+            name = name.split(".")[0]
+            rest = [words[0], *rest] if name == "accelerate" else rest
+        else:
+            return None
+    if name == "torchrun" or name == "torch.distributed.run":
+        return torchrun.read(rest, lookup)
+    if name == "accelerate":
+        return accelerate.read(rest[1:], lookup) if rest and (rest[0].raw == "launch" or rest[0] is words[0]) else None
+    if name == "accelerate-launch":
+        return accelerate.read(rest, lookup)
+    if name in ("deepspeed", "ds"):
+        return deepspeed.read(rest, lookup, hostfile=_hostfile(rest, files))
+    if name in mpirun.NAMES:
+        return mpirun.read(rest, lookup, program=name)
+    if name == "srun":
+        return clusters.srun(rest)
+    if name == "horovodrun":
+        return clusters.horovodrun(rest)
+    if name == "ray":
+        return clusters.ray(rest)
+    if name == "vllm":
+        return engines.read("vllm", rest[1:]) if rest and rest[0].raw == "serve" else None
+    if name == "sglang":
+        return engines.read("sglang", rest[1:]) if rest and rest[0].raw == "serve" else None
+    if name == "trtllm-serve":
+        return engines.read("trtllm", rest)
+    return None
+
+
+def _hostfile(words: list[Word], files: dict[str, Word] | None) -> str | None:
+    for k, word in enumerate(words):
+        path = word.raw.partition("=")[2] if word.raw.startswith("--hostfile=") else None
+        if word.raw in ("-H", "--hostfile") and k + 1 < len(words):
+            path = words[k + 1].raw
+        if path is not None:
+            text = (files or {}).get(path)
+            return text.raw if text is not None and HOLE not in text.raw else None
+    return None
