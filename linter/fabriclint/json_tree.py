@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
-_WORDS: dict[str, None | bool] = {"true": True, "false": False, "null": None}
+_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _WORD = re.compile(r"true|false|null")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 

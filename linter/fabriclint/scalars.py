@@ -6,7 +6,7 @@ import re
 import struct
 
 #: Texts with a fixed meaning; only looked up where the first character is one of `_FIRST`.
-_FIXED: dict[str, None | bool | float] = {
+_FIXED: dict[str, bool | float | None] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -26,7 +26,7 @@ _BINARY_SIGNED = re.compile(r"0b([-+][01]+)", re.ASCII)
 _INT64_MIN, _INT64_MAX, _UINT64_MAX = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1
 
 
-def resolve_plain(text: str) -> None | bool | int | float | str:
+def resolve_plain(text: str) -> bool | int | float | str | None:
     """The value of a plain, untagged scalar, as sigs.k8s.io/yaml gives it to kubectl.
 
     Timestamps and sexagesimal numbers stay text; an integer beyond 64 bits becomes a float.
@@ -76,7 +76,7 @@ def _float(digits: str, text: str) -> float | str:
     return text if number in (float("inf"), float("-inf")) else number
 
 
-def resolve_tagged(tag: str, text: str) -> None | bool | int | float | str:
+def resolve_tagged(tag: str, text: str) -> bool | int | float | str | None:
     """The value of a scalar with an explicit tag; raises ValueError where Kubernetes' reader refuses it.
 
     `tag` is the resolved tag (`tag:yaml.org,2002:int`, `!`, `!custom`); unknown tags leave the text as it is.
@@ -97,7 +97,7 @@ def resolve_tagged(tag: str, text: str) -> None | bool | int | float | str:
     return text
 
 
-def key_text(value: None | bool | int | float | str) -> str | None:
+def key_text(value: bool | int | float | str | None) -> str | None:
     """The JSON key that a resolved scalar becomes (`on` is 'true', `1.0` is '1'), or None where it is refused."""
     if isinstance(value, str):
         return value
@@ -132,7 +132,7 @@ def _float32_text(value: float) -> str:
             continue
     mantissa, _, exponent_text = shown.partition("e")
     exponent = int(exponent_text)
-    # For the shortest form Go takes 21 as the digits of an exponent's threshold, as %v does.
+    # Go's threshold for the shortest form: from 1e+06 on it writes an exponent unless all digits are needed.
     if exponent < -4 or exponent >= 21:
         return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
     digits = mantissa.replace(".", "").removeprefix("-")

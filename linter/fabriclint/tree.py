@@ -250,7 +250,7 @@ class _Builder:
         elif start == end and self.pure:
             after = _EMPTY_AFTER.match(self.text, self.last)
             start = end = after.end() if after is not None and after.end() <= start else self.last
-        resolved: None | bool | int | float | str = value
+        resolved: bool | int | float | str | None = value
         if style == "plain" and tag is None:
             resolved = resolve_plain(value)
         elif tag is not None:
