@@ -29,6 +29,8 @@ class Program:
     launchers: list[Launcher]
     #: The words of the innermost program (what the last launcher starts, or the program itself).
     inner: list[Word]
+    #: What the ranks set for themselves behind the launcher (`mpirun ... env A=1 prog`, `mpirun ... bash -c`).
+    ranks: dict[str, Assignment] = field(default_factory=dict)
 
     @property
     def name(self) -> str | Unknown:
@@ -142,7 +144,11 @@ def read_launch(
 
 
 def _program(
-    invocation: Invocation, environment: Callable[[str], str | Unknown | None], files: dict[str, Word], launch: Launch, image_shell: str
+    invocation: Invocation,
+    environment: Callable[[str], str | Unknown | None],
+    files: dict[str, Word],
+    launch: Launch,
+    image_shell: str,
 ) -> Program:
     def lookup(name: str) -> str | Unknown | None:
         changed = invocation.environment.get(name)
@@ -154,6 +160,7 @@ def _program(
         return UNKNOWN if value is None and invocation.open_names else value
 
     launchers: list[Launcher] = []
+    own: dict[str, Assignment] = {}
     inner = invocation.words
     for _ in range(6):
         found = programs.read(inner, lookup, files)
@@ -165,13 +172,16 @@ def _program(
             break
         inner = found.inner
         name = inner[0].raw.rsplit("/", 1)[-1]
-        if name in ("bash", "sh", "dash") and len(launchers) < 4:
+        if name in ("bash", "sh", "dash", "env") and len(launchers) < 4:
             # The ranks run a shell: read it with what the launcher hands on.
             handed = {f.name: f for f in found.forwarded if f.works is True}
             everything = found.forwards == "all"
 
-            def ranks(
-                variable: str, handed: dict[str, Forwarded] = handed, everything: bool = everything
+            def ranks(  # what the ranks see
+                variable: str,
+                handed: dict[str, Forwarded] = handed,
+                everything: bool = everything,
+                lookup: Callable[[str], str | Unknown | None] = lookup,
             ) -> str | Unknown | None:
                 if variable in handed:
                     value = handed[variable].value
@@ -187,9 +197,11 @@ def _program(
             nested = [i for i in shell.seen.invocations if i.certainty > Certainty.MAYBE]
             if not nested:
                 break
-            inner = next((i.words for i in reversed(nested) if programs.read(i.words, ranks, files)), nested[-1].words)
+            last = next((i for i in reversed(nested) if programs.read(i.words, ranks, files)), nested[-1])
+            inner = last.words
+            own.update(last.environment)
             lookup = ranks
-    return Program(invocation, launchers, programs.behind(inner) if inner else inner)
+    return Program(invocation, launchers, programs.behind(inner) if inner else inner, own)
 
 
 def _character(launch: Launch) -> None:

@@ -60,7 +60,9 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
         fact = facts[name]
         return fact if fact.value is not None else Fact(file_value)
 
-    machines, processes, rank, port = (say(n) for n in ("num_machines", "num_processes", "machine_rank", "main_process_port"))
+    machines, processes, rank, port = (
+        say(n) for n in ("num_machines", "num_processes", "machine_rank", "main_process_port")
+    )
     address = Fact(file_value)
     if "main_process_ip" in got.values:
         value, place = got.values["main_process_ip"]
@@ -69,7 +71,12 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
     count = machines.value if machines.value is not None else 1
     if isinstance(count, Unknown):
         made.nodes, made.processes_per_node = machines, Fact(UNKNOWN, processes.place)
-        made.host, made.port, made.node_rank = address if address.value is not None else Fact(UNKNOWN), port, rank
+        made.backend = Fact(UNKNOWN)
+        made.host, made.port, made.node_rank = (
+            address if address.value is not None else Fact(UNKNOWN),
+            port,
+            rank,
+        )
         return made
     assert isinstance(count, int)
     total = processes.value
@@ -78,7 +85,11 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
         made.node_rank = rank
         if rank.value is None:
             made.refuse("", "several machines need --machine_rank", machines.place)
-        made.processes_per_node = Fact(total // count, processes.place) if isinstance(total, int) else Fact(UNKNOWN, processes.place)
+        made.processes_per_node = (
+            Fact(total // count, processes.place)
+            if isinstance(total, int)
+            else Fact(UNKNOWN, processes.place)
+        )
     elif total in (0, 1):
         made.nodes, made.processes_per_node = Fact(1), Fact(1, processes.place)
         return made
@@ -87,7 +98,9 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
         nodes = lookup("PET_NNODES")
         made.nodes = Fact(1, machines.place) if nodes is None else integer(nodes, None)
         pet_rank = lookup("PET_NODE_RANK")
-        made.node_rank = rank if rank.value is not None else Fact(0) if pet_rank is None else integer(pet_rank, None)
+        made.node_rank = (
+            rank if rank.value is not None else Fact(0) if pet_rank is None else integer(pet_rank, None)
+        )
         made.processes_per_node = Fact(total if total is not None else UNKNOWN, processes.place)
         if isinstance(made.nodes.value, int) and isinstance(total, int):
             made.processes = Fact(made.nodes.value * total, processes.place)
@@ -97,7 +110,9 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
             pet = lookup("PET_MASTER_ADDR")
             address = Fact("127.0.0.1" if pet is None else pet)
     backend = got.values.get("rdzv_backend")
-    made.backend = Fact("static") if backend is None else Fact(UNKNOWN if HOLE in backend[0] else backend[0], backend[1])
+    made.backend = (
+        Fact("static") if backend is None else Fact(UNKNOWN if HOLE in backend[0] else backend[0], backend[1])
+    )
     made.host = address if address.value is not None else Fact("None")
     made.port = port if port.value is not None else Fact(29500)
     if made.backend.value not in ("static", UNKNOWN) and "same_network" in got.flags:

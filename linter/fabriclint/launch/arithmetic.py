@@ -191,13 +191,17 @@ def _number(text: str) -> int:
         raise _Unclear from None
 
 
-def _evaluate(text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None], depth: int) -> int:
+def _evaluate(
+    text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None], depth: int
+) -> int:
     if depth > 8 or len(text) > 1000:
         raise _Unclear
     return _Expression(text, lookup, assign, depth).all()
 
 
-def evaluate(text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None]) -> int | None:
+def evaluate(
+    text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None]
+) -> int | None:
     """The value of an expression whose `$` are expanded; None when unknown or an error.
 
     `lookup` gives a variable's text (a text that is no expression makes the result unknown), `assign` stores one.

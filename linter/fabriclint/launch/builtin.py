@@ -15,7 +15,9 @@ from fabriclint.launch.word import HOLE, Word
 if TYPE_CHECKING:
     from fabriclint.launch.shell import Shell, _Sink
 
-_Handler: TypeAlias = "Callable[[Shell, list[Word], State, _Sink | None, Word | None, list[Assign], Expander | None], None]"
+_Handler: TypeAlias = (
+    "Callable[[Shell, list[Word], State, _Sink | None, Word | None, list[Assign], Expander | None], None]"
+)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 BUILTINS: dict[str, _Handler] = {}
 
@@ -57,13 +59,28 @@ def _echo(shell: Shell, words: list[Word], state: State, sink: _Sink | None, giv
         option = texts.pop(0)
         end = "" if "n" in option else end
         escapes = "e" in option or escapes
-    text = " ".join(HOLE if w.glob and not w.open and False else t for w, t in zip(words[-len(texts) :], texts, strict=False))
+    text = " ".join(
+        HOLE if w.glob and not w.open and False else t
+        for w, t in zip(words[-len(texts) :], texts, strict=False)
+    )
     sink.add((_escaped(text) if escapes and "\\" in text else text) + end)
 
 
 def _escaped(text: str) -> str:
-    table = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
-    return re.sub(r"\\(.)", lambda m: table.get(m.group(1), HOLE if m.group(1) in "c0xuU" else m.group(0)), text)
+    table = {
+        "n": "\n",
+        "t": "\t",
+        "r": "\r",
+        "\\": "\\",
+        "a": "\a",
+        "b": "\b",
+        "f": "\f",
+        "v": "\v",
+        "e": "\x1b",
+    }
+    return re.sub(
+        r"\\(.)", lambda m: table.get(m.group(1), HOLE if m.group(1) in "c0xuU" else m.group(0)), text
+    )
 
 
 @_builtin("printf")
@@ -142,7 +159,7 @@ def _declare(shell: Shell, words: list[Word], state: State, sink: _Sink | None, 
         array = array or "a" in option or "A" in option
         if "p" in option or (kind != "export" and "f" in option):
             return
-        if "A" in option or "i" in option or "n" in option and kind != "export":
+        if "A" in option or "i" in option or ("n" in option and kind != "export"):
             for word in items:
                 name = word.raw.split("=", 1)[0]
                 if _NAME.fullmatch(name):
@@ -255,7 +272,10 @@ def _cd(shell: Shell, words: list[Word], state: State, sink: _Sink | None, given
         declared: list[Assign], expander: Expander | None) -> None:  # fmt: skip
     folder = words[-1].raw if len(words) > 1 else HOLE
     # That the folder exists is taken for granted where the text made it, and expected elsewhere.
-    made = any(w.words[0].raw == "mkdir" and any(x.raw == folder for x in w.words) for w in shell.seen.invocations[-20:])
+    made = any(
+        w.words[0].raw == "mkdir" and any(x.raw == folder for x in w.words)
+        for w in shell.seen.invocations[-20:]
+    )
     state.cwd = folder if folder.startswith("/") and HOLE not in folder else None
     state.status, state.asked = (0 if made or folder in ("/", ".", "/tmp", "/root") else None), False
 
@@ -298,7 +318,9 @@ def _eval(shell: Shell, words: list[Word], state: State, sink: _Sink | None, giv
             place = word.part(at, at + 1)
             starts.append(place.start)
             ends.append(place.end)
-    shell.script(Word(text, rest[0].source, rest[0].start, rest[-1].end, False, False, starts, ends), state, sink)
+    shell.script(
+        Word(text, rest[0].source, rest[0].start, rest[-1].end, False, False, starts, ends), state, sink
+    )
 
 
 @_builtin("exec", "command", "builtin")
@@ -372,8 +394,14 @@ def _let(shell: Shell, words: list[Word], state: State, sink: _Sink | None, give
     value: int | None = None
     for word in words[1:]:
         place = word.place
-        value = None if HOLE in word.raw else evaluate(
-            word.raw, state.get, lambda name, text: shell.store(state, name, text, 0, 0, place)  # noqa: B023
+        value = (
+            None
+            if HOLE in word.raw
+            else evaluate(
+                word.raw,
+                state.get,
+                lambda name, text: shell.store(state, name, text, 0, 0, place),  # noqa: B023
+            )
         )
         if value is None:
             match = re.match(r"([A-Za-z_]\w*)[-+*/%]?=", word.raw)

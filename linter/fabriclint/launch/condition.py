@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fabriclint.launch.state import State
     from fabriclint.launch.syntax import Token
 
-_FILES = frozenset("-e -f -d -r -w -x -s -L -h -S -p -b -c -g -k -u -O -G -N -a -t".split())
+_FILES = frozenset(["-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-S", "-p", "-b", "-c", "-g", "-k", "-u", "-O", "-G", "-N", "-a", "-t"])
 _NUMBERS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
@@ -50,7 +50,9 @@ def _single(texts: list[str], state: State, depth: int) -> tuple[bool | None, bo
             two, worse = _single(texts[at + 1 :], state, depth + 1)
             if op == "-o":
                 return (True if one or two else None if one is None or two is None else False), bad or worse
-            return (False if one is False or two is False else None if one is None or two is None else True), bad or worse
+            return (
+                False if one is False or two is False else None if one is None or two is None else True
+            ), bad or worse
     return (None, False) if any(HOLE in t for t in texts) else (False, True)
 
 
@@ -68,7 +70,7 @@ def _unary(op: str, text: str, state: State) -> tuple[bool | None, bool]:
     return (None, False) if HOLE in op + text else (False, True)
 
 
-def _binary(a: str, op: str, b: str, state: State) -> bool | None | tuple[bool | None, bool]:
+def _binary(a: str, op: str, b: str, state: State) -> bool | tuple[bool | None, bool] | None:
     if op in ("=", "==", "!=", "<", ">"):
         if op == "==" and not state.bash:
             return False, True
@@ -119,7 +121,13 @@ class _Double:
         while self.plain() == "&&":
             self.i += 1
             other = self.term()
-            value = False if value is False or other is False else None if value is None or other is None else True
+            value = (
+                False
+                if value is False or other is False
+                else None
+                if value is None or other is None
+                else True
+            )
         return value
 
     def term(self) -> bool | None:
@@ -138,7 +146,13 @@ class _Double:
         token = self.tokens[self.i]
         follow = self.tokens[self.i + 1] if self.i + 1 < len(self.tokens) else None
         op = token.plain
-        if op is not None and len(op) == 2 and op[0] == "-" and follow is not None and follow.plain not in ("&&", "||", ")", "==", "=", "!="):
+        if (
+            op is not None
+            and len(op) == 2
+            and op[0] == "-"
+            and follow is not None
+            and follow.plain not in ("&&", "||", ")", "==", "=", "!=")
+        ):
             self.i += 2
             return _unary(op, self.expander.text(follow.parts), self.state)[0]
         left = self.expander.text(token.parts)

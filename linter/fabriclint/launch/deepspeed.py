@@ -64,20 +64,34 @@ def read(words: list[Word], lookup: Lookup, *, hostfile: str | None = None) -> L
     launcher = got.values.get("launcher")
     if launcher and launcher[0].lower() == "slurm":
         made.forwards = "all"
-    made.backend = Fact("pdsh") if launcher is None else Fact(UNKNOWN if HOLE in launcher[0] else launcher[0], launcher[1])
+    made.backend = (
+        Fact("pdsh")
+        if launcher is None
+        else Fact(UNKNOWN if HOLE in launcher[0] else launcher[0], launcher[1])
+    )
     if "include" in got.values and "exclude" in got.values:
-        made.refuse(got.values["exclude"][0], "--include and --exclude exclude each other", got.values["exclude"][1])
-    made.node_rank, made.port = facts["node_rank"], facts["master_port"] if facts["master_port"].value is not None else Fact(29500)
+        made.refuse(
+            got.values["exclude"][0], "--include and --exclude exclude each other", got.values["exclude"][1]
+        )
+    made.node_rank, made.port = (
+        facts["node_rank"],
+        facts["master_port"] if facts["master_port"].value is not None else Fact(29500),
+    )
     path = got.values.get("hostfile")
-    made.hostfile = Fact(UNKNOWN if path and HOLE in path[0] else path[0] if path else "/job/hostfile", path[1] if path else None)
+    made.hostfile = Fact(
+        UNKNOWN if path and HOLE in path[0] else path[0] if path else "/job/hostfile",
+        path[1] if path else None,
+    )
     address = got.values.get("master_addr")
     made.master = Fact(UNKNOWN if HOLE in address[0] else address[0], address[1]) if address else Fact()
     gpus, nodes = facts["num_gpus"], facts["num_nodes"]
+    made.options["num_nodes"] = nodes
     if hostfile is None:
         # Whether the file is there, and what it says, is not in view.
-        made.nodes, made.processes_per_node = Fact(UNKNOWN, nodes.place), gpus if isinstance(gpus.value, int) and gpus.value > 0 else Fact(UNKNOWN)
-        if isinstance(nodes.value, int) and nodes.value > 0:
-            made.nodes = nodes
+        made.nodes, made.processes_per_node = (
+            Fact(UNKNOWN, nodes.place),
+            gpus if isinstance(gpus.value, int) and gpus.value > 0 else Fact(UNKNOWN),
+        )
         made.host = made.master if made.master.value is not None else Fact(UNKNOWN)
         return made
     hosts = hosts_of(hostfile)
@@ -91,7 +105,9 @@ def read(words: list[Word], lookup: Lookup, *, hostfile: str | None = None) -> L
             return made
     if isinstance(nodes.value, int) and nodes.value > 0:
         chosen = chosen[: nodes.value]
-    made.hosts = [(h, gpus.value if isinstance(gpus.value, int) and gpus.value > 0 else len(d)) for h, d in chosen]
+    made.hosts = [
+        (h, gpus.value if isinstance(gpus.value, int) and gpus.value > 0 else len(d)) for h, d in chosen
+    ]
     made.nodes = Fact(len(chosen), made.hostfile.place)
     made.processes = Fact(sum(n or 0 for _, n in made.hosts), gpus.place)
     made.host = made.master if made.master.value is not None else Fact(chosen[0][0] if chosen else UNKNOWN)

@@ -90,7 +90,9 @@ def expand(text: str, lookup: Callable[[str], str | Unknown | None]) -> Expanded
 
 
 def build(
-    inherited: Iterable[tuple[str, str | Unknown]], env: Iterable[tuple[str, str | Unknown | None]], services: dict[str, str] | None = None
+    inherited: Iterable[tuple[str, str | Unknown]],
+    env: Iterable[tuple[str, str | Unknown | None]],
+    services: dict[str, str] | None = None,
 ) -> dict[str, str | Unknown]:
     """A container's environment in the kubelet's order.
 

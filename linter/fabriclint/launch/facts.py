@@ -51,6 +51,8 @@ class Forwarded:
     place: Place
     form: str
     works: bool | Unknown = True
+    #: Which of the programs joined by `:` it is written for.
+    app: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,18 @@ class Launcher:
     def forget(self) -> None:
         """An unknown word may overrule everything that was read."""
         self.unclear = True
-        for name in ("nodes", "node_rank", "processes", "processes_per_node", "backend", "host", "port", "tensor", "pipeline", "data"):
+        for name in (
+            "nodes",
+            "node_rank",
+            "processes",
+            "processes_per_node",
+            "backend",
+            "host",
+            "port",
+            "tensor",
+            "pipeline",
+            "data",
+        ):
             setattr(self, name, Fact(UNKNOWN, getattr(self, name).place))
 
 

@@ -9,12 +9,14 @@ from fabriclint.launch.word import HOLE, Place, Word, text_of
 from fabriclint.node import UNKNOWN, Unknown
 
 NAMES = frozenset(
-    "mpirun mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun_rsh".split()
+    ["mpirun", "mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich", "mpirun_rsh"]
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def read(words: list[Word], lookup: Lookup, *, program: str = "mpirun", hostfile: str | None = None) -> Launcher:
+def read(
+    words: list[Word], lookup: Lookup, *, program: str = "mpirun", hostfile: str | None = None
+) -> Launcher:
     """Read the words behind the program's name. `hostfile`: the text of the hostfile when it is in view."""
     if "hydra" in program or "mpich" in program:
         return _hydra(words, lookup)
@@ -73,7 +75,7 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
             break
         if raw == "--":
             made.inner = words[i + 1 :]
-            i = len(words)
+            totals.append(pending or Fact())
             break
         if not raw.startswith("-"):
             end = next((k for k in range(i, len(words)) if words[k].raw == ":"), len(words))
@@ -108,7 +110,9 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
         if name in ("np", "n", "c"):
             pending = integer(arguments[0].text, arguments[0].place)
             if isinstance(pending.value, str):
-                made.refuse(pending.value, f"'{pending.value}' is no number of processes", pending.place, "Open MPI 4")
+                made.refuse(
+                    pending.value, f"'{pending.value}' is no number of processes", pending.place, "Open MPI 4"
+                )
                 pending = Fact(UNKNOWN, pending.place)
             elif isinstance(pending.value, int) and pending.value < 0:
                 made.refuse(str(pending.value), "the number of processes is negative", pending.place)
@@ -123,7 +127,10 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
             match = re.match(r"ppr:(\d{1,6}):node", arguments[0].raw)
             if match:
                 per_node = Fact(int(match.group(1)), arguments[0].place)
-            if "oversubscribe" in arguments[0].raw.lower() and "no" + "oversubscribe" not in arguments[0].raw.lower():
+            if (
+                "oversubscribe" in arguments[0].raw.lower()
+                and "no" + "oversubscribe" not in arguments[0].raw.lower()
+            ):
                 made.oversubscribe = True
         elif name == "oversubscribe":
             made.oversubscribe = True
@@ -132,7 +139,7 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
         elif name in ("hostfile", "machinefile", "default-hostfile"):
             made.hostfile = Fact(arguments[0].text, arguments[0].place)
         elif name == "x":
-            _x(arguments[0], made)
+            _x(arguments[0], made, len(totals))
         elif name in ("mca", "omca", "gmca"):
             key, value = arguments
             made.options["mca " + key.raw] = Fact(value.text, value.place)
@@ -151,13 +158,33 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
         return made
     if hosts:
         _hosts(hosts, made, 1)
+    if made.inner and "=" in made.inner[0].raw and "/" not in made.inner[0].raw:
+        made.refuse(
+            made.inner[0].raw,
+            f"'{made.inner[0].raw}' stands where the program is expected",
+            made.inner[0].place,
+        )
     made.processes_per_node = per_node
     values = [t.value for t in totals]
     if values and all(isinstance(v, int) for v in values):
         made.processes = Fact(sum(v for v in values if isinstance(v, int)), totals[0].place)
         if len(totals) == 1 and isinstance(per_node.value, int) and isinstance(made.nodes.value, int):
-            if isinstance(made.processes.value, int) and made.processes.value > per_node.value * made.nodes.value:
-                made.refuse(str(made.processes.value), "more processes than per-node places", made.processes.place)
+            if (
+                isinstance(made.processes.value, int)
+                and made.processes.value > per_node.value * made.nodes.value
+            ):
+                made.refuse(
+                    str(made.processes.value), "more processes than per-node places", made.processes.place
+                )
+        if made.hosts is not None and not made.oversubscribe and per_node.value is None:
+            slots = [c for _, c in made.hosts]
+            total = made.processes.value
+            if (
+                all(c is not None for c in slots)
+                and isinstance(total, int)
+                and total > sum(c or 0 for c in slots)
+            ):
+                made.refuse(str(total), "more processes than slots", made.processes.place)
     elif any(isinstance(v, Unknown) for v in values):
         made.processes = Fact(UNKNOWN, totals[0].place)
     elif isinstance(per_node.value, int) and isinstance(made.nodes.value, int):
@@ -167,20 +194,22 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
     return made
 
 
-def _x(word: Word, made: Launcher) -> None:
+def _x(word: Word, made: Launcher, app: int) -> None:
     """`-x NAME`, `-x NAME=VALUE`."""
     name, equals, value = word.raw.partition("=")
     if HOLE in name:
         made.forwards = UNKNOWN
         return
     if equals:
-        made.forwarded.append(Forwarded(name, text_of(value), word.place, "x", bool(_NAME.fullmatch(name))))
+        made.forwarded.append(
+            Forwarded(name, text_of(value), word.place, "x", bool(_NAME.fullmatch(name)), app)
+        )
         return
     works: bool | Unknown = bool(_NAME.fullmatch(name))
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\*", name):
         # A trailing star is a pattern in Open MPI 5 only.
         works = UNKNOWN
-    made.forwarded.append(Forwarded(name, None, word.place, "x", works))
+    made.forwarded.append(Forwarded(name, None, word.place, "x", works, app))
 
 
 def _env_list(word: Word, made: Launcher) -> None:
@@ -191,7 +220,9 @@ def _env_list(word: Word, made: Launcher) -> None:
     for entry in word.raw.split(";"):
         name, equals, value = entry.partition("=")
         if name:
-            made.forwarded.append(Forwarded(name, value if equals else None, word.part(at, at + len(entry)), "env_list"))
+            made.forwarded.append(
+                Forwarded(name, value if equals else None, word.part(at, at + len(entry)), "env_list")
+            )
         at += len(entry) + 1
 
 
@@ -224,10 +255,10 @@ def _hydra(words: list[Word], lookup: Lookup) -> Launcher:
             first = words[i + 1]
             key, joined, text = first.raw.partition("=")
             if joined:
-                made.forwarded.append(Forwarded(key, text_of(text), first.place, name))
+                made.forwarded.append(Forwarded(key, text_of(text), first.place, name, app=len(totals)))
                 i += 2
             elif i + 2 < len(words):
-                made.forwarded.append(Forwarded(key, words[i + 2].text, first.place, name))
+                made.forwarded.append(Forwarded(key, words[i + 2].text, first.place, name, app=len(totals)))
                 i += 3
             else:
                 break
@@ -247,7 +278,9 @@ def _hydra(words: list[Word], lookup: Lookup) -> Launcher:
                     made.forwards = "listed"
                     at = 0
                     for entry in argument.raw.split(","):
-                        made.forwarded.append(Forwarded(entry, None, argument.part(at, at + len(entry)), "list"))
+                        made.forwarded.append(
+                            Forwarded(entry, None, argument.part(at, at + len(entry)), "list")
+                        )
                         at += len(entry) + 1
             elif name in ("np", "n"):
                 if pending is not None:

@@ -37,7 +37,9 @@ def compile_pattern(characters: list[tuple[str, bool]], *, greedy: bool = True) 
                 negated = inner[:1] in ("!", "^")
                 inner = inner[1:] if negated else inner
                 inner = re.sub(r"\[:(\w+):\]", _named, inner.replace("\\", "\\\\"))
-                inner = inner.replace("[", "\\[").replace("]", "\\]").replace("^", "\\^").replace("&&", "&\\&")
+                inner = (
+                    inner.replace("[", "\\[").replace("]", "\\]").replace("^", "\\^").replace("&&", "&\\&")
+                )
                 inner = inner.replace("||", "|\\|").replace("~~", "~\\~").replace("--", "-\\-")
                 out.append(f"[{'^' if negated else ''}{inner}]")
                 i = end
@@ -55,7 +57,14 @@ def compile_pattern(characters: list[tuple[str, bool]], *, greedy: bool = True) 
 
 
 def _named(match: re.Match[str]) -> str:
-    classes = {"digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": r"\s", "upper": "A-Z", "lower": "a-z"}
+    classes = {
+        "digit": "0-9",
+        "alpha": "A-Za-z",
+        "alnum": "A-Za-z0-9",
+        "space": r"\s",
+        "upper": "A-Z",
+        "lower": "a-z",
+    }
     return classes.get(match.group(1), "")
 
 

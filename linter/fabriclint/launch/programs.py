@@ -11,7 +11,12 @@ from fabriclint.launch.word import HOLE, Word
 _PYTHON = re.compile(r"python[0-9.]*|pypy3?")
 #: Programs that run another one: how many own words follow their options, options with a value.
 _BEFORE: dict[str, tuple[int, frozenset[str]]] = {
-    "nsys": (1, frozenset("-o -t -s -c -x -w -f -y -d --output --trace --sample --capture-range --duration --delay --env-var".split())),
+    "nsys": (
+        1,
+        frozenset(
+            ["-o", "-t", "-s", "-c", "-x", "-w", "-f", "-y", "-d", "--output", "--trace", "--sample", "--capture-range", "--duration", "--delay", "--env-var"]
+        ),
+    ),
     "ncu": (0, frozenset(("-o", "--set", "-k", "--section", "-c", "-s"))),
     "sudo": (0, frozenset(("-u", "-g", "-C", "-h", "-p"))),
     "numactl": (0, frozenset(("-C", "-m", "-N", "-i"))),
@@ -33,7 +38,7 @@ PROBES = re.compile(
     r"fi_info|fi_pingpong|ib_\w+_(?:bw|lat)|rping|osu_\w+|iperf3?|\w+_perf(?:_mpi)?|nvbandwidth|ibv_\w+pingpong|"
     r"dcgmi|gpu-burn|gpu_burn|nccom-test"
 )
-IDLE = frozenset("sleep tail wait sshd pause true read cat watch".split())
+IDLE = frozenset(["sleep", "tail", "wait", "sshd", "pause", "true", "read", "cat", "watch"])
 
 
 def behind(words: list[Word]) -> list[Word]:
@@ -88,7 +93,11 @@ def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None
     if name == "torchrun" or name == "torch.distributed.run":
         return torchrun.read(rest, lookup)
     if name == "accelerate":
-        return accelerate.read(rest[1:], lookup) if rest and (rest[0].raw == "launch" or rest[0] is words[0]) else None
+        return (
+            accelerate.read(rest[1:], lookup)
+            if rest and (rest[0].raw == "launch" or rest[0] is words[0])
+            else None
+        )
     if name == "accelerate-launch":
         return accelerate.read(rest, lookup)
     if name in ("deepspeed", "ds"):

@@ -34,15 +34,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHELLS = frozenset(("bash", "sh", "dash", "ash", "zsh", "ksh"))
 #: Helpers that are taken to succeed.
 _HELPERS = frozenset(
-    "mkdir chmod chown cp mv ln touch rm apt-get apt yum dnf pip pip3 sleep sync date ls cat tee env printenv id whoami"
-    " hostname nvidia-smi ldconfig git wget curl tar unzip sed awk sort uniq cut tr head tail wc seq sysctl mount find"
-    " uname python-config nproc ibv_devinfo ibstat rdma ip dirname basename realpath readlink df du free ps apk conda"
-    " service ssh-keygen update-ca-certificates huggingface-cli gsutil gcloud aws mktemp stat xargs envsubst".split()
+    ["mkdir", "chmod", "chown", "cp", "mv", "ln", "touch", "rm", "apt-get", "apt", "yum", "dnf", "pip", "pip3", "sleep", "sync", "date", "ls", "cat", "tee", "env", "printenv", "id", "whoami", "hostname", "nvidia-smi", "ldconfig", "git", "wget", "curl", "tar", "unzip", "sed", "awk", "sort", "uniq", "cut", "tr", "head", "tail", "wc", "seq", "sysctl", "mount", "find", "uname", "python-config", "nproc", "ibv_devinfo", "ibstat", "rdma", "ip", "dirname", "basename", "realpath", "readlink", "df", "du", "free", "ps", "apk", "conda", "service", "ssh-keygen", "update-ca-certificates", "huggingface-cli", "gsutil", "gcloud", "aws", "mktemp", "stat", "xargs", "envsubst"]
 )
 #: Programs that are asked something: their exit status is the answer.
 _QUESTIONS = frozenset(
-    "test [ [[ grep egrep fgrep which nc getent ping pgrep nslookup dig host ssh curl wget diff cmp timeout type hash"
-    " command mountpoint pidof".split()
+    ["test", "[", "[[", "grep", "egrep", "fgrep", "which", "nc", "getent", "ping", "pgrep", "nslookup", "dig", "host", "ssh", "curl", "wget", "diff", "cmp", "timeout", "type", "hash", "command", "mountpoint", "pidof"]
 )
 #: Programs put before another program, with how many words of their own follow the options, and which options
 #: take a value.
@@ -63,7 +59,9 @@ _WRAPPERS: dict[str, tuple[int, frozenset[str]]] = {
     "xvfb-run": (0, frozenset(("-n", "-s", "-e", "-f"))),
 }
 #: Files that are known to leave variables of the job alone: only names they own may change.
-_TAME = re.compile(r"/etc/profile|bashrc|/bin/activate$|hpcx-init|conda\.sh$|nccl-env-profile|set_nccl_env|nvm\.sh$|/vars\.sh$")
+_TAME = re.compile(
+    r"/etc/profile|bashrc|/bin/activate$|hpcx-init|conda\.sh$|nccl-env-profile|set_nccl_env|nvm\.sh$|/vars\.sh$"
+)
 
 
 @dataclass(slots=True)
@@ -217,7 +215,9 @@ class Shell:
                 else:
                     at = script.error.at
                     if state.certainty is Certainty.CERTAIN:
-                        self.seen.refused.append((state.origin.place(at, min(at + 1, len(text.raw))), script.error.message))
+                        self.seen.refused.append(
+                            (state.origin.place(at, min(at + 1, len(text.raw))), script.error.message)
+                        )
                     raise ShellExit(2)
         finally:
             state.origin = kept
@@ -286,7 +286,9 @@ class Shell:
                     state.asked = asked
             elif (state.status == 0) == (op == "&&"):
                 run(state)
-        state.certainty = before if state.certainty > Certainty.MAYBE or before is Certainty.MAYBE else state.certainty
+        state.certainty = (
+            before if state.certainty > Certainty.MAYBE or before is Certainty.MAYBE else state.certainty
+        )
         if state.certainty is not before and "e" in state.options and not self.guarded:
             state.certainty = min(before, Certainty.EXPECTED)
 
@@ -412,7 +414,9 @@ class Shell:
                 file = (target.raw, one.op in (">>", "&>>"))
         return True, given, file
 
-    def _write(self, file: tuple[str, bool], text: str, state: State, start: int, end: int, word: Word | None = None) -> None:
+    def _write(
+        self, file: tuple[str, bool], text: str, state: State, start: int, end: int, word: Word | None = None
+    ) -> None:
         path, append = file
         if path == "/dev/null" or HOLE in path:
             return
@@ -490,7 +494,11 @@ class Shell:
             known = dict(state.variables)
             self.spend(len(known))
             self._guarded(lambda: self.body(condition, state, sink))
-            if state.status is None or (given is not None and HOLE in given.raw) or (given is not None and count):
+            if (
+                state.status is None
+                or (given is not None and HOLE in given.raw)
+                or (given is not None and count)
+            ):
                 self.fork(state, [lambda s: self._once(body, s, sink), lambda _: None])
                 state.status = 0
                 return
@@ -516,8 +524,17 @@ class Shell:
         self._round(body, state, sink)
 
     def _for(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
-        words = Expander(self, state).words(command.words) if command.words is not None else list(state.positional)
-        if any(w.open or w.glob for w in words) or len(words) > _MOST_ROUNDS or (command.words is None and state.positional_open):
+        words = (
+            Expander(self, state).words(command.words)
+            if command.words is not None
+            else list(state.positional)
+        )
+        if (
+            any(w.open or w.glob for w in words)
+            or len(words) > _MOST_ROUNDS
+            or (command.words is None and state.positional_open)
+        ):
+
             def one(branch: State) -> None:
                 self.store(branch, command.name, HOLE, command.start, command.start)
                 self._once(command.body, branch, sink)
@@ -560,8 +577,10 @@ class Shell:
                 if hit:
                     break
                 characters = expander.characters(token.parts)
-                one = None if characters is None or (HOLE in subject and not _everything(characters)) else (
-                    True if _everything(characters) else pattern.matches(subject, characters)
+                one = (
+                    None
+                    if characters is None or (HOLE in subject and not _everything(characters))
+                    else (True if _everything(characters) else pattern.matches(subject, characters))
                 )
                 hit = one if one or hit is False else hit
             fall = False
@@ -606,7 +625,9 @@ class Shell:
         order = self.tick()
         place = place or state.origin.place(start, end)
         was = state.exported(name)
-        state.variables[name] = Variable(value, exported and value is not None, place, items, order, state.certainty)
+        state.variables[name] = Variable(
+            value, exported and value is not None, place, items, order, state.certainty
+        )
         if (exported or was) and items is None:
             raw = value if exported else None
             self.seen.assignments.append(Assignment(name, raw, place, order, state.certainty))
@@ -623,7 +644,15 @@ class Shell:
                 return
             if assign.append:
                 items = [*(known.items if known and known.items else ([before] if before else [])), *items]
-            self.store(state, assign.name, items[0] if items else None, assign.start, assign.end, export=False, items=items)
+            self.store(
+                state,
+                assign.name,
+                items[0] if items else None,
+                assign.start,
+                assign.end,
+                export=False,
+                items=items,
+            )
             return
         value = expander.one(assign.value.parts, assign.value.start, assign.value.end, assignment=True).raw
         if assign.append:
@@ -632,7 +661,15 @@ class Shell:
             known = state.variables.get(assign.name)
             items = list(known.items) if known and known.items else []
             if assign.index.isdigit() and int(assign.index[:4]) == len(items):
-                self.store(state, assign.name, items[0] if items else value, assign.start, assign.end, export=False, items=[*items, value])
+                self.store(
+                    state,
+                    assign.name,
+                    items[0] if items else value,
+                    assign.start,
+                    assign.end,
+                    export=False,
+                    items=[*items, value],
+                )
             else:
                 self.store(state, assign.name, HOLE, assign.start, assign.end, export=False)
             return
@@ -671,7 +708,11 @@ class Shell:
                     state.variables[name] = old
         if file is not None and out is not None:
             text = "".join(out.parts)
-            whole = heredoc if words[0].raw == "cat" and len(words) == 1 and heredoc is not None and heredoc.raw == text else None
+            whole = (
+                heredoc
+                if words[0].raw == "cat" and len(words) == 1 and heredoc is not None and heredoc.raw == text
+                else None
+            )
             self._write(file, text, state, command.start, command.end, whole)
 
     def _declaration(self, tokens: list[Token], expander: Expander, state: State) -> list[Word] | None:
@@ -685,7 +726,11 @@ class Shell:
         for token in tokens[at + 1 :]:
             first = token.parts[0] if token.parts else None
             text = getattr(first, "text", None)
-            if text is not None and not getattr(first, "quoted", True) and re.match(r"[A-Za-z_]\w*\+?=", text):
+            if (
+                text is not None
+                and not getattr(first, "quoted", True)
+                and re.match(r"[A-Za-z_]\w*\+?=", text)
+            ):
                 cut = text.index("=") + 1
                 head = type(first)(text[:cut], token.start, token.start + cut)  # type: ignore[call-arg,misc]
                 rest = [type(first)(text[cut:], token.start + cut, first.end)] if text[cut:] else []  # type: ignore[call-arg,misc,union-attr]
@@ -731,7 +776,9 @@ class Shell:
         if raw == "source" and expander is not None:
             place = first.place
             path = words[1] if len(words) > 1 else first
-            self.seen.sourced.append(Sourced(path, place, self.tick(), state.certainty, state.under_sh, True, False))
+            self.seen.sourced.append(
+                Sourced(path, place, self.tick(), state.certainty, state.under_sh, True, False)
+            )
             state.status, state.asked = 127, False
             return
         if not raw or " " in raw or "\n" in raw or ("=" in raw and "/" not in raw):
@@ -809,23 +856,24 @@ class Shell:
         elif name == "tee":
             for w in words[1:]:
                 if not w.raw.startswith("-"):
-                    self._write((w.raw, any(x.raw == "-a" for x in words)), given.raw if given else HOLE, state, 0, 0)
+                    self._write(
+                        (w.raw, any(x.raw == "-a" for x in words)), given.raw if given else HOLE, state, 0, 0
+                    )
             if sink is not None:
                 sink.add(given.raw if given else HOLE)
         elif name == "xargs":
             self.seen.unseen.append(words[0])
         elif sink is not None:
             sink.add(HOLE)
-        if raw.endswith(".sh"):
-            self.seen.unseen.append(words[0])
-        elif name not in _HELPERS and len(words) == 1 and "/" in raw and name not in ("sshd",):
+        if raw.endswith(".sh") or (name not in _HELPERS and len(words) == 1 and "/" in raw and name not in ("sshd",)):
             self.seen.unseen.append(words[0])
 
     def _record(self, words: list[Word], state: State) -> None:
         environment = {
             name: Assignment(name, v.value if v.exported else None, v.place, v.order, v.certainty)
             for name, v in state.variables.items()
-            if (v.exported and v.value is not None) or (not v.exported and not state.cleared and state.environment(name) is not None)
+            if (v.exported and v.value is not None)
+            or (not v.exported and not state.cleared and state.environment(name) is not None)
         }
         self.spend(len(state.variables) + len(words))
         self.seen.invocations.append(
@@ -859,7 +907,9 @@ class Shell:
                 i += 1
             elif "=" in raw:
                 name, value = raw.split("=", 1)
-                child.variables[name] = Variable(value, True, words[i].place, None, self.tick(), state.certainty)
+                child.variables[name] = Variable(
+                    value, True, words[i].place, None, self.tick(), state.certainty
+                )
                 i += 1
             else:
                 break
@@ -880,14 +930,18 @@ class Shell:
         self.spend(len(state.variables) + 5)
         child = state.copy()
         child.bash, child.under_sh = bash, under_sh
-        child.variables = {n: v for n, v in state.variables.items() if v.exported or state.inherited(n) is not None}
+        child.variables = {
+            n: v for n, v in state.variables.items() if v.exported or state.inherited(n) is not None
+        }
         child.functions = {}
         child.options = set()
         child.local_scopes = []
         child.positional, child.positional_open, child.status = [], False, 0
         return child
 
-    def _shell(self, words: list[Word], name: str, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _shell(
+        self, words: list[Word], name: str, state: State, sink: _Sink | None, given: Word | None
+    ) -> None:
         under_sh = name not in ("bash", "zsh", "ksh")
         bash = not under_sh or (name == "sh" and self.sh_is != "dash") or (name == "ash")
         child = self.child(state, bash=bash, under_sh=under_sh)
@@ -919,7 +973,9 @@ class Shell:
             for letter in ("o", "O"):
                 if letter in raw and i < len(words):
                     if letter == "o" and raw[0] == "-":
-                        child.options.add({"errexit": "e", "nounset": "u", "allexport": "a"}.get(words[i].raw, words[i].raw))
+                        child.options.add(
+                            {"errexit": "e", "nounset": "u", "allexport": "a"}.get(words[i].raw, words[i].raw)
+                        )
                     i += 1
         rest = words[i:]
         text: Word | None = None
@@ -954,7 +1010,9 @@ class Shell:
         state.files = child.files
         state.status, state.asked = child.status, child.asked
 
-    def _file(self, path: Word, words: list[Word], state: State, sink: _Sink | None, child: State | None = None) -> None:
+    def _file(
+        self, path: Word, words: list[Word], state: State, sink: _Sink | None, child: State | None = None
+    ) -> None:
         """A script in a file: read when this text wrote it."""
         text = state.files.get(path.raw)
         if text is None or text.raw == HOLE:
@@ -983,7 +1041,16 @@ class Shell:
         text = state.files.get(path.raw)
         seen = text is not None and text.raw != HOLE
         self.seen.sourced.append(
-            Sourced(path, words[0].place, self.tick(), state.certainty, state.under_sh, words[0].raw == "source", True, seen)
+            Sourced(
+                path,
+                words[0].place,
+                self.tick(),
+                state.certainty,
+                state.under_sh,
+                words[0].raw == "source",
+                True,
+                seen,
+            )
         )
         if seen and text is not None:
             self.script(text, state, sink)
@@ -1020,12 +1087,18 @@ def _seq(words: list[Word]) -> str:
         return HOLE
     if not 1 <= len(numbers) <= 3:
         return HOLE
-    first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
+    first, step, last = (
+        (1, 1, numbers[0])
+        if len(numbers) == 1
+        else (numbers[0], 1, numbers[1])
+        if len(numbers) == 2
+        else numbers
+    )
     if step == 0 or abs(last - first) // abs(step) > 500:
         return HOLE
     return "".join(f"{n}\n" for n in range(first, last + (1 if step > 0 else -1), step))
 
 
 _BASH_ONLY = frozenset(
-    "source declare typeset mapfile readarray let pushd popd dirs shopt builtin enable disown compgen complete help".split()
+    ["source", "declare", "typeset", "mapfile", "readarray", "let", "pushd", "popd", "dirs", "shopt", "builtin", "enable", "disown", "compgen", "complete", "help"]
 )

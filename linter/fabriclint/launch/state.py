@@ -73,9 +73,7 @@ class Origin:
 
 
 _SPECIAL = frozenset(
-    "$ ! - _ RANDOM SRANDOM SECONDS LINENO PPID UID EUID HOSTNAME SHLVL BASH BASH_VERSION BASHPID BASH_SOURCE BASHOPTS"
-    " SHELLOPTS EPOCHSECONDS EPOCHREALTIME PIPESTATUS FUNCNAME HOSTTYPE MACHTYPE OSTYPE GROUPS OPTIND OPTARG REPLY"
-    " COLUMNS LINES PATH TERM PWD OLDPWD HOME".split()
+    ["$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "UID", "EUID", "HOSTNAME", "SHLVL", "BASH", "BASH_VERSION", "BASHPID", "BASH_SOURCE", "BASHOPTS", "SHELLOPTS", "EPOCHSECONDS", "EPOCHREALTIME", "PIPESTATUS", "FUNCNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "GROUPS", "OPTIND", "OPTARG", "REPLY", "COLUMNS", "LINES", "PATH", "TERM", "PWD", "OLDPWD", "HOME"]
 )
 
 
@@ -149,7 +147,9 @@ class State:
         """Something out of view may have changed every variable."""
         self.open_names = True
         for name, known in self.variables.items():
-            self.variables[name] = Variable(HOLE, known.exported, known.place, None, known.order, Certainty.MAYBE)
+            self.variables[name] = Variable(
+                HOLE, known.exported, known.place, None, known.order, Certainty.MAYBE
+            )
 
     def join(self, others: list[State]) -> None:
         """Become what holds whichever of the states (this one included) is the real one."""
@@ -164,7 +164,11 @@ class State:
                 exported = self.exported(name) or other.exported(name)
                 items = mine.items if mine and theirs and mine.items == theirs.items else None
                 value = one if one == two else HOLE
-                sure = min(v.certainty for v in (mine, theirs) if v) if mine and theirs and one == two else Certainty.MAYBE
+                sure = (
+                    min(v.certainty for v in (mine, theirs) if v)
+                    if mine and theirs and one == two
+                    else Certainty.MAYBE
+                )
                 self.variables[name] = Variable(value, exported, latest.place, items, latest.order, sure)
             for path in self.files.keys() | other.files.keys():
                 if self.files.get(path) is not other.files.get(path):

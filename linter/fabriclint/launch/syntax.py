@@ -13,9 +13,21 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-]")
 _ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)")
 _ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[([^\]\s]*)\](\+?=)")
-_RESERVED = re.compile(r"(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|function|select|coproc|time|in|\[\[|\]\]|[{}!])(?=[\s;&|()<>]|$)")
+_RESERVED = re.compile(
+    r"(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|function|select|coproc|time|in|\[\[|\]\]|[{}!])(?=[\s;&|()<>]|$)"
+)
 _DIGITS = re.compile(r"[0-9]+(?=[<>])")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "e": "\x1b",
+    "E": "\x1b",
+}
 
 
 class ShellError(Exception):
@@ -192,7 +204,9 @@ class Script:
 class Parser:
     """Reads `text[start:end]`; `bash` False keeps to what dash knows."""
 
-    def __init__(self, text: str, *, bash: bool, start: int = 0, end: int | None = None, depth: int = 0) -> None:
+    def __init__(
+        self, text: str, *, bash: bool, start: int = 0, end: int | None = None, depth: int = 0
+    ) -> None:
         self.text = text
         self.i = start
         self.n = len(text) if end is None else end
@@ -267,7 +281,12 @@ class Parser:
                 elif c == "&":
                     self.i += 1
                     body[-1].background = True
-                elif c != ")" and self._reserved() not in stops and not self._ahead(";;") and not self._ahead(";&"):
+                elif (
+                    c != ")"
+                    and self._reserved() not in stops
+                    and not self._ahead(";;")
+                    and not self._ahead(";&")
+                ):
                     raise self._error()
         self.depth -= 1
         return body
@@ -380,7 +399,7 @@ class Parser:
     def _filled(self, *stops: str) -> Body:
         """A list that may not be empty."""
         body = self._body(*stops)
-        if not body or self.i < self.n and self.text[self.i] == ")":
+        if not body or (self.i < self.n and self.text[self.i] == ")"):
             raise self._error()
         return body
 
@@ -484,7 +503,9 @@ class Parser:
         body = self._command()
         if isinstance(body, Simple):
             raise self._error()
-        return Compound("function", start, self.i, name=name, body=[Chain(Pipeline([body], False, start, self.i), [])])
+        return Compound(
+            "function", start, self.i, name=name, body=[Chain(Pipeline([body], False, start, self.i), [])]
+        )
 
     def _cond(self, start: int) -> Compound:
         self.i += 2
@@ -609,7 +630,7 @@ class Parser:
                 break
         self.i = at + len(op)
         self._blanks()
-        if self.i >= self.n or self.text[self.i] in "\n;&|()<>" and not (self.bash and self._procsub()):
+        if self.i >= self.n or (self.text[self.i] in "\n;&|()<>" and not (self.bash and self._procsub())):
             raise self._error()
         target = self._token()
         made = Redirect(op, fd, target, None, start, self.i)
@@ -775,9 +796,7 @@ class Parser:
                     parens -= 1
                 elif c in " \t\n" or (c in "&|" and not parens and text.startswith(c * 2, self.i)):
                     break
-            elif (mode == "dq" and c == '"') or (mode in ("brace", "bracedq", "slash") and c == "}"):
-                break
-            elif mode == "slash" and c == "/":
+            elif (mode == "dq" and c == '"') or (mode in ("brace", "bracedq", "slash") and c == "}") or (mode == "slash" and c == "/"):
                 break
             if c == "\\":
                 follow = text[self.i + 1 : self.i + 2] if self.i + 1 < self.n else ""
@@ -787,7 +806,9 @@ class Parser:
                     run = self.i
                 elif not follow:
                     self.i += 1
-                elif quoted and follow not in ('$`\\"}' if mode == "bracedq" else '$`\\"' if mode != "here" else "$`\\"):
+                elif quoted and follow not in (
+                    '$`\\"}' if mode == "bracedq" else '$`\\"' if mode != "here" else "$`\\"
+                ):
                     self.i += 1 if follow not in "$`" else 2
                 else:
                     flush()
@@ -799,7 +820,9 @@ class Parser:
                 end = text.find("'", self.i + 1, self.n)
                 if end < 0:
                     raise self._error("unexpected end of file while looking for matching `''")
-                out.append(Literal(text[self.i + 1 : end], self.i + 1 if end > self.i + 1 else self.i, end, True))
+                out.append(
+                    Literal(text[self.i + 1 : end], self.i + 1 if end > self.i + 1 else self.i, end, True)
+                )
                 self.i = run = end + 1
             elif c == '"' and mode != "here" and mode != "dq":
                 flush()
@@ -885,7 +908,9 @@ class Parser:
         while i < self.n and self.text[i] != "'":
             if self.text[i] == "\\" and i + 1 < self.n:
                 c = self.text[i + 1]
-                match = re.compile(r"x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}").match(self.text, i + 1, self.n)
+                match = re.compile(r"x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}").match(
+                    self.text, i + 1, self.n
+                )
                 if match:
                     digits = match.group()
                     out.append(chr(int(digits[1:], 16) if digits[0] in "xu" else int(digits, 8) & 255))
@@ -906,7 +931,11 @@ class Parser:
         i = start + 1
         inner: list[str] = []
         while i < self.n and self.text[i] != "`":
-            if self.text[i] == "\\" and i + 1 < self.n and self.text[i + 1] in ('$`\\"' if quoted else "$`\\"):
+            if (
+                self.text[i] == "\\"
+                and i + 1 < self.n
+                and self.text[i + 1] in ('$`\\"' if quoted else "$`\\")
+            ):
                 i += 1
             inner.append(self.text[i])
             i += 1
@@ -926,7 +955,11 @@ class Parser:
         text = self.text
         self.i += 2
         made = Parameter("", start, start, quoted)
-        if self._ahead("#") and not self._ahead("#}") and not re.match(r"#[-:+?=%#]", text[self.i : self.i + 2]):
+        if (
+            self._ahead("#")
+            and not self._ahead("#}")
+            and not re.match(r"#[-:+?=%#]", text[self.i : self.i + 2])
+        ):
             made.length = True
             self.i += 1
         elif self._ahead("!") and not self._ahead("!}"):
@@ -948,7 +981,30 @@ class Parser:
                 self.i = end + 1
         inner = "bracedq" if quoted else "brace"
         if not self._ahead("}"):
-            ops = (":-", ":=", ":?", ":+", "##", "%%", "//", "/#", "/%", "^^", ",,", "-", "=", "?", "+", "#", "%", "/", "^", ",", ":", "@")
+            ops = (
+                ":-",
+                ":=",
+                ":?",
+                ":+",
+                "##",
+                "%%",
+                "//",
+                "/#",
+                "/%",
+                "^^",
+                ",,",
+                "-",
+                "=",
+                "?",
+                "+",
+                "#",
+                "%",
+                "/",
+                "^",
+                ",",
+                ":",
+                "@",
+            )
             for op in ops:
                 if self._ahead(op):
                     made.op = op
@@ -956,7 +1012,7 @@ class Parser:
                     break
             else:
                 made.bad = True
-            if made.op and made.op[0] in "/^,@" or made.op == ":":
+            if (made.op and made.op[0] in "/^,@") or made.op == ":":
                 made.bad = made.bad or not self.bash
             if made.op and made.op[0] == "/":
                 made.arg = self._nested("slash")

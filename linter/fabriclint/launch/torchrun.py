@@ -18,7 +18,10 @@ _VALUED = both(
     "duplicate_stderr_filters", "node_rank", "master_addr", "master_port", "local_addr", "logs_specs", "numa_binding",
     "role", "signals_to_handle",
 ) | {"-r": "redirects", "-t": "tee"}  # fmt: skip
-_FLAGS = both("standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env", "help") | {"-m": "module", "-h": "help"}
+_FLAGS = both("standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env", "help") | {
+    "-m": "module",
+    "-h": "help",
+}
 _HOST = re.compile(r"[\w.:-]+")
 
 
@@ -124,13 +127,19 @@ def read(words: list[Word], lookup: Lookup, *, launch: bool = False) -> Launcher
     if launch and "no_python" in got.flags and "use_env" not in got.flags:
         made.refuse("--no-python", "'--no-python' needs '--use-env'", got.flags["no_python"])
     standalone = switch("standalone")
-    made.standalone = Fact(UNKNOWN if isinstance(standalone, Unknown) else int(standalone), got.flags.get("standalone"))
+    made.standalone = Fact(
+        UNKNOWN if isinstance(standalone, Unknown) else int(standalone), got.flags.get("standalone")
+    )
     if got.unclear or isinstance(standalone, Unknown):
         made.forget() if got.unclear else None
         made.host = made.port = made.backend = Fact(UNKNOWN)
         return made
     if standalone:
-        made.backend, made.host, made.port = Fact("c10d", backend_place), Fact("localhost", got.flags.get("standalone")), Fact(0)
+        made.backend, made.host, made.port = (
+            Fact("c10d", backend_place),
+            Fact("localhost", got.flags.get("standalone")),
+            Fact(0),
+        )
         return made
     made.backend = Fact(backend, backend_place)
     if isinstance(backend, Unknown) or isinstance(target, Unknown):
