@@ -1,4 +1,4 @@
-"""Comments that hold a marker, found without a comment-aware parser: the scalars' spans tell them from text."""
+"""Comments that hold a marker, found without a comment-aware parser: the scalars' spans tell them apart."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def scan(source: Source, documents: list[Document], marker: str) -> list[Comment
 
 
 def _scalar_spans(source: Source, documents: list[Document]) -> list[tuple[int, int]]:
-    """Spans of all keys and scalars, also of those that a later key replaced; sorted, without overlaps inside."""
+    """Spans of all keys and scalars, also of those that a later key replaced; sorted."""
     spans: set[tuple[int, int]] = set()
     stack: list[Node] = [
         d.root for d in documents if d.root is not None and d.host is None and d.source is source

@@ -1,5 +1,7 @@
 """Which files are read: those given by name, and the YAML and JSON files below the given folders."""
 
+# os.path keeps a path as the user wrote it and follows no link.
+# ruff: noqa: PTH
 from __future__ import annotations
 
 import os
@@ -13,13 +15,29 @@ if TYPE_CHECKING:
 EXTENSIONS = (".yaml", ".yml", ".json")
 #: Folders that hold no one's own manifests.
 SKIPPED = frozenset(
-    (".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".terraform")
-    + (".mypy_cache", ".ruff_cache", ".pytest_cache", ".idea", ".vscode", "site-packages")
+    (
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        ".venv",
+        "venv",
+        "__pycache__",
+        ".tox",
+        ".nox",
+        ".terraform",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".pytest_cache",
+        ".idea",
+        ".vscode",
+        "site-packages",
+    )
 )
 
 
 class Found(NamedTuple):
-    """A file to read, or a path that cannot be read (`error`: a sentence). `named`: given by the user himself."""
+    """A file to read, or a path that cannot be read (`error`: a sentence). `named`: given by name."""
 
     uri: str
     path: str
@@ -112,7 +130,7 @@ def _ignored(path: str, is_folder: bool, rules: list[_Ignore]) -> bool:
 
 
 def _above(folder: str) -> list[_Ignore]:
-    """The .gitignore files between the git root and a folder inside it, outermost first; nothing outside git."""
+    """The .gitignore files between the git root and a folder inside it, outermost first."""
     made: list[list[_Ignore]] = []
     at = folder
     while True:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fabriclint.document import Document, Source
 from fabriclint.node import Scalar
 from fabriclint.tree import TreeError, build_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class EmbeddedError(NamedTuple):
@@ -21,7 +18,7 @@ class EmbeddedError(NamedTuple):
 
 
 def parse_embedded(scalar: Scalar, *, json: bool = False) -> Document | EmbeddedError:
-    """The document inside a string value, as JSON or as YAML; its nodes' offsets count in the decoded value."""
+    """The document inside a string value, as JSON or YAML; its offsets count in the decoded value."""
     text = scalar.value
     if not isinstance(text, str):
         return EmbeddedError(0, "the value is no string")
@@ -44,7 +41,7 @@ def parse_embedded(scalar: Scalar, *, json: bool = False) -> Document | Embedded
 
 
 def file_offset(scalar: Scalar, offset: int) -> int:
-    """The offset in the file's text of an offset in a scalar's decoded value, through all texts it is nested in."""
+    """The offset in the file's text of an offset in a scalar's value, through all nested texts."""
     at = host_offset(scalar, offset)
     document = scalar.doc
     while document is not None and document.host is not None:
@@ -66,7 +63,7 @@ _Char = tuple[str, int]
 
 
 def _offsets(scalar: Scalar) -> list[int]:
-    """Where each character of the value begins, and at last where the value ends; empty when that is not known."""
+    """Where each character of the value begins, then the end; empty when unknown."""
     if scalar._map is not None:
         return scalar._map
     made: list[int] = []
@@ -147,7 +144,7 @@ def _flow(text: str, start: int, end: int, style: str) -> list[_Char]:
 
 
 def _fold(text: str, at: int, end: int, out: list[_Char], *, escaped: bool = False) -> int:
-    """Blanks and line breaks: one break is a space, more are one fewer; `escaped` after a backslash at a line's end."""
+    """Blanks and line breaks: one break is a space, more are one fewer (`escaped`: none is lost)."""
     blanks: list[_Char] = []
     breaks: list[_Char] = []
     seen_break = escaped
@@ -220,19 +217,16 @@ def _block_readings(text: str, start: int, end: int, folded: bool) -> list[list[
             widest = spaces - at if spaces < end else widest
             break
         at = _break(text, spaces)[1]
-    read: Callable[[int], list[_Char]]
-
-    def read(indent: int) -> list[_Char]:
-        return _block(text, body, end, indent, header[1], folded)
-
-    return [read(indent) for indent in range(widest, -1, -1)] if _explicit(header[1]) else [read(widest)]
+    indents = range(widest, -1, -1) if _explicit(header[1]) else [widest]
+    return [_block(text, (body, end), indent, header[1], folded=folded) for indent in indents]
 
 
 def _explicit(indicators: str) -> bool:
     return any(c.isdigit() for c in indicators)
 
 
-def _block(text: str, at: int, end: int, indent: int, indicators: str, folded: bool) -> list[_Char]:
+def _block(text: str, body: tuple[int, int], indent: int, indicators: str, *, folded: bool) -> list[_Char]:
+    at, end = body
     out: list[_Char] = []
     leading: list[_Char] = []
     at, column, trailing = _blank_lines(text, at, end, indent)

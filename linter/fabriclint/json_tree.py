@@ -1,11 +1,13 @@
 """Build the node tree of a JSON text, with the same offsets and checks as for YAML.
 
-kubectl tries JSON first where a text begins with `{` (fact Y11); annotations hold JSON with escapes YAML lacks.
+kubectl tries JSON first where a text begins with `{` (fact Y11); annotations hold JSON that YAML refuses.
 """
 
 from __future__ import annotations
 
+import json.decoder
 import re
+from collections.abc import Callable
 from json.decoder import JSONDecodeError
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,6 +21,8 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _WORD = re.compile(r"true|false|null")
+#: (text, offset behind the opening quote, strict) -> (value, offset behind the closing quote); the C scanner.
+_scan_string: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -53,10 +57,8 @@ class _Reader:
 
     def string(self, at: int) -> tuple[str, int]:
         """The string whose opening quote is at `at`, and the offset behind its closing quote."""
-        from json.decoder import scanstring
-
         try:
-            value, end = scanstring(self.text, at + 1, True)
+            value, end = _scan_string(self.text, at + 1, True)
         except JSONDecodeError as error:
             if error.msg.startswith("Unterminated"):
                 self.fail(at, "the quote that opens here is never closed")
@@ -83,7 +85,7 @@ class _Reader:
         word = _WORD.match(text, at)
         if word is not None:
             return Scalar(self.doc, at, word.end(), _WORDS[word[0]]), word.end()
-        self.fail(at, "a JSON value is missing here")
+        return self.fail(at, "a JSON value is missing here")
 
     def mapping(self, at: int, depth: int) -> tuple[Mapping, int]:
         text = self.text

@@ -21,11 +21,12 @@ class Region(NamedTuple):
     end_column: int
 
 
+Span = tuple[int, int]
 _TOKEN = re.compile(r"[^\s:,\[\]{}]+|\S")
 
 
 def locate(place: Place) -> Region:
-    """Where a place is drawn: the user's own text, also for copies, aliases (their use) and embedded texts."""
+    """Where a place is drawn: the user's own text, also for copies, aliases (their use) and embeddings."""
     node = place.node.source
     on_key, within = place.on_key, place.within
     while node.doc is None:
@@ -48,7 +49,7 @@ def locate(place: Place) -> Region:
 
 
 def anchor_of(node: Node) -> tuple[str, Region] | None:
-    """For a node that was reached through an alias: the anchor's name, and where the node itself is written."""
+    """For a node that was reached through an alias: the anchor's name, and where it is written."""
     node = node.source
     if node.via is None or node.doc is None or node.doc.host is not None:
         return None
@@ -65,7 +66,7 @@ def _region(document: Document, start: int, end: int) -> Region:
 
 
 def _outer(host: Scalar, start: int, end: int) -> tuple[int, int]:
-    """A span of a scalar's value as a span of the text the scalar stands in, ending on the line it starts on."""
+    """A span of a scalar's value as a span of the text it stands in, within one line."""
     first = host_offset(host, start)
     if end <= start:
         return first, first
@@ -77,7 +78,7 @@ def _outer(host: Scalar, start: int, end: int) -> tuple[int, int]:
     return first, after
 
 
-def _span(node: Node, document: Document, on_key: bool, within: tuple[int, int] | None) -> tuple[int, int]:
+def _span(node: Node, document: Document, on_key: bool, within: Span | None) -> Span:
     if node.via is None:
         return _own_span(node, document, on_key, within)
     # The key above an alias, or the `<<` that merged it, is the user's own; everything else is the alias itself.

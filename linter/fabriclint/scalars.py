@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 
@@ -98,7 +99,7 @@ def resolve_tagged(tag: str, text: str) -> bool | int | float | str | None:
 
 
 def key_text(value: bool | int | float | str | None) -> str | None:
-    """The JSON key that a resolved scalar becomes (`on` is 'true', `1.0` is '1'), or None where it is refused."""
+    """The JSON key that a resolved scalar becomes (`on`: 'true', `1.0`: '1'), or None if it is refused."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -112,7 +113,7 @@ def key_text(value: bool | int | float | str | None) -> str | None:
 
 def _float32_text(value: float) -> str:
     """Go's strconv.FormatFloat(value, 'g', -1, 32)."""
-    if value != value:
+    if math.isnan(value):
         return ".nan"
     try:
         near: float = struct.unpack("f", struct.pack("f", value))[0]
@@ -132,8 +133,8 @@ def _float32_text(value: float) -> str:
             continue
     mantissa, _, exponent_text = shown.partition("e")
     exponent = int(exponent_text)
-    # Go's threshold for the shortest form: from 1e+06 on it writes an exponent unless all digits are needed.
-    if exponent < -4 or exponent >= 21:
+    # Go's threshold for the shortest form is a precision of 6.
+    if exponent < -4 or exponent >= 6:
         return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
     digits = mantissa.replace(".", "").removeprefix("-")
     sign = "-" if mantissa.startswith("-") else ""

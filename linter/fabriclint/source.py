@@ -22,7 +22,7 @@ _NOT_BLANK = re.compile(r"(?:[ \t\r\n\x85\u2028\u2029]++|#[^\r\n]*+)*+([^\r\n]+)
 
 
 def read_source(uri: str, data: bytes) -> Source:
-    """Decode a file: UTF-8 with or without BOM, UTF-16 with BOM. Never raises: what cannot be decoded is a problem."""
+    """Decode a file: UTF-8 with or without BOM, UTF-16 with BOM. Never raises: bad bytes are a problem."""
     encoding, bom = "utf-8", False
     if data.startswith(b"\xef\xbb\xbf"):
         data, bom = data[3:], True
@@ -80,7 +80,7 @@ def manifests(document: Document) -> list[Manifest]:
 
 
 def _is_manifest(text: str) -> bool:
-    """Whether `apiVersion` and `kind` stand as keys at the start of a line of one chunk (or anywhere in JSON)."""
+    """Whether `apiVersion` and `kind` stand as keys at a line's start (or anywhere in JSON)."""
     if "apiVersion" not in text or "kind" not in text:
         return False
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
@@ -206,9 +206,15 @@ class _StreamReader:
         shown = self.source.text[refused.start : refused.end]
         shown = shown if len(shown) <= 40 else shown[:37] + "..."
         if refused.directive:
-            message = f"Directive '{shown}' is not accepted; kubectl takes it for a document of its own and refuses it."
+            message = (
+                f"Directive '{shown}' is not accepted; "
+                "kubectl takes it for a document of its own and refuses it."
+            )
         else:
-            message = f"Separator line '{shown}' goes on after '---'; kubectl stops reading the file here with an error."
+            message = (
+                f"Separator line '{shown}' goes on after '---'; "
+                "kubectl stops reading the file here with an error."
+            )
         self.problem("DOC010", "error", refused.start, refused.end, message)
 
     def dropped(self, document: Document, tree: Tree, chunk: Chunk) -> None:
@@ -221,7 +227,10 @@ class _StreamReader:
         end = min(start + len(rest[1].rstrip()), chunk.end)
         if end <= start:
             return
-        message = "Text after the end of the document; kubectl drops everything up to the next '---' without a word."
+        message = (
+            "Text after the end of the document; "
+            "kubectl drops everything up to the next '---' without a word."
+        )
         related: tuple[int, int, str] | None = None
         if tree.explicit_end:
             line = self.source.line_starts[self.source.position(max(tree.end - 1, 0))[0] - 1]
@@ -235,7 +244,7 @@ class _StreamReader:
         self.problem("DOC009", "warning", start, end, message, *([related] if related else []))
 
     def cut_scalar(self, number: int, chunk: Chunk, first: re.Match[str]) -> None:
-        """A `---` at the start of a line that was meant as a part of a block scalar: what follows is indented."""
+        """A `---` at the start of a line that was meant as part of a block scalar: more text follows."""
         if number == 0 or chunk.separator is None or not self.documents:
             return
         text = self.source.text

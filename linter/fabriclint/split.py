@@ -21,7 +21,7 @@ class Refused(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """The text of one document: `text[start:end]`; `separator` is the span of the `---` line before it, if any."""
+    """The text of one document: `text[start:end]`; `separator` is the span of the `---` line before it."""
 
     start: int
     end: int
@@ -32,8 +32,8 @@ class Chunk(NamedTuple):
 def split(text: str) -> list[Chunk]:
     """The chunks of a stream, empty ones included, in order.
 
-    After the dashes only blanks or a comment may follow. What follows all the same is part of the next chunk when
-    YAML reads it so (`--- {a: 1}`), and skipped when YAML does not either (`---foo`, `----`).
+    After the dashes only blanks or a comment may follow. What follows all the same is part of the next chunk
+    when YAML reads it so (`--- {a: 1}`), and skipped when YAML does not either (`---foo`, `----`).
     """
     chunks: list[Chunk] = []
     start = 1 if text.startswith("\ufeff") else 0

@@ -1,6 +1,6 @@
 """Build the node tree of one document from libyaml's events, as kubectl's reader would understand them.
 
-Events and not composed nodes, because only they keep the place of an alias, duplicate keys and `<<` (fact Y18).
+Events and not composed nodes, because only they keep the place of an alias, duplicate keys and `<<` (Y18).
 """
 
 from __future__ import annotations
@@ -123,10 +123,9 @@ def _worded(error: Exception, text: str, base: int) -> TreeError:
     at = min(mark.index, len(text)) if mark is not None else 0
     opened = getattr(error, "context_mark", None)
     related: tuple[tuple[int, int, str], ...] = ()
-    if at >= len(text) or not text[at : at + 1].strip():
+    if text[at : at + 1] != "\t" and not text[at : at + 1].strip():
         # At a line's end, or at the end of the text: show the last thing that is there.
-        if text[at : at + 1] != "\t":
-            at = max(len(text[:at].rstrip()) - 1, 0)
+        at = max(len(text[:at].rstrip()) - 1, 0)
     reason = problem or "the text is no YAML"
     if "quoted scalar" in context and ("end of stream" in problem or "document separator" in problem):
         reason = "the quote that opens here is never closed"
