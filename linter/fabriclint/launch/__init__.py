@@ -150,7 +150,7 @@ def _program(
     launch: Launch,
     image_shell: str,
 ) -> Program:
-    def lookup(name: str) -> str | Unknown | None:
+    def own_lookup(name: str) -> str | Unknown | None:
         changed = invocation.environment.get(name)
         if changed is not None:
             return changed.value
@@ -159,6 +159,7 @@ def _program(
         value = environment(name)
         return UNKNOWN if value is None and invocation.open_names else value
 
+    lookup: Callable[[str], str | Unknown | None] = own_lookup
     launchers: list[Launcher] = []
     own: dict[str, Assignment] = {}
     inner = invocation.words

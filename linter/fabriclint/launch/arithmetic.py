@@ -14,7 +14,7 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 
 
-class _Unclear(Exception):
+class _UnclearError(Exception):
     """The expression has no value that could be known."""
 
 
@@ -32,7 +32,7 @@ class _Expression:
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
-                raise _Unclear
+                raise _UnclearError
             at = match.end()
             number, name, op = match.groups()
             self.tokens.append(("number", number) if number else ("name", name) if name else ("op", op))
@@ -49,7 +49,7 @@ class _Expression:
             return 0
         value = self.comma()
         if self.i < len(self.tokens):
-            raise _Unclear
+            raise _UnclearError
         return value
 
     def comma(self) -> int:
@@ -61,7 +61,7 @@ class _Expression:
     def assignment(self) -> int:
         self.nesting += 1
         if self.nesting > 60:
-            raise _Unclear
+            raise _UnclearError
         if self.i + 1 < len(self.tokens) and self.tokens[self.i][0] == "name":
             kind, op = self.tokens[self.i + 1]
             if kind == "op" and op.endswith("=") and op not in ("==", "!=", "<=", ">="):
@@ -82,7 +82,7 @@ class _Expression:
         if self.op("?"):
             one = self.assignment()
             if not self.op(":"):
-                raise _Unclear
+                raise _UnclearError
             other = self.assignment()
             return one if condition else other
         return condition
@@ -100,14 +100,14 @@ class _Expression:
         if self.op("**"):
             exponent = self.power()
             if not 0 <= exponent < 64:
-                raise _Unclear
+                raise _UnclearError
             return _wrap(base**exponent)
         return base
 
     def unary(self) -> int:
         self.nesting += 1
         if self.nesting > 60:
-            raise _Unclear
+            raise _UnclearError
         try:
             op = self.op("++", "--", "+", "-", "!", "~")
             if op in ("++", "--"):
@@ -129,10 +129,10 @@ class _Expression:
         if self.op("("):
             value = self.comma()
             if not self.op(")"):
-                raise _Unclear
+                raise _UnclearError
             return value
         if self.i >= len(self.tokens):
-            raise _Unclear
+            raise _UnclearError
         kind, text = self.tokens[self.i]
         self.i += 1
         if kind == "number":
@@ -142,7 +142,7 @@ class _Expression:
             if op := self.op("++", "--"):
                 self.assign(text, str(value + (1 if op == "++" else -1)))
             return value
-        raise _Unclear
+        raise _UnclearError
 
     def variable(self, name: str) -> int:
         text = self.lookup(name)
@@ -153,11 +153,11 @@ class _Expression:
     def apply(self, op: str, a: int, b: int) -> int:
         if op in ("/", "%"):
             if b == 0:
-                raise _Unclear
+                raise _UnclearError
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             return quotient if op == "/" else a - quotient * b
         if op in ("<<", ">>") and not 0 <= b < 64:
-            raise _Unclear
+            raise _UnclearError
         return _wrap(int(_OPS[op](a, b)))
 
 
@@ -180,22 +180,22 @@ def _number(text: str) -> int:
         if "#" in text:
             base, digits = text.split("#", 1)
             if not 2 <= int(base) <= 36:
-                raise _Unclear
+                raise _UnclearError
             return _wrap(int(digits, int(base)))
         if len(text) > 30:
-            raise _Unclear
+            raise _UnclearError
         if text[:2] in ("0x", "0X"):
             return _wrap(int(text, 16))
         return _wrap(int(text, 8) if len(text) > 1 and text[0] == "0" else int(text))
     except ValueError:
-        raise _Unclear from None
+        raise _UnclearError from None
 
 
 def _evaluate(
     text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None], depth: int
 ) -> int:
     if depth > 8 or len(text) > 1000:
-        raise _Unclear
+        raise _UnclearError
     return _Expression(text, lookup, assign, depth).all()
 
 
@@ -208,5 +208,5 @@ def evaluate(
     """
     try:
         return _evaluate(text, lookup, assign, 0)
-    except _Unclear:
+    except _UnclearError:
         return None

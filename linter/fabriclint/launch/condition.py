@@ -12,7 +12,31 @@ if TYPE_CHECKING:
     from fabriclint.launch.state import State
     from fabriclint.launch.syntax import Token
 
-_FILES = frozenset(["-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-S", "-p", "-b", "-c", "-g", "-k", "-u", "-O", "-G", "-N", "-a", "-t"])
+_FILES = frozenset(
+    [
+        "-e",
+        "-f",
+        "-d",
+        "-r",
+        "-w",
+        "-x",
+        "-s",
+        "-L",
+        "-h",
+        "-S",
+        "-p",
+        "-b",
+        "-c",
+        "-g",
+        "-k",
+        "-u",
+        "-O",
+        "-G",
+        "-N",
+        "-a",
+        "-t",
+    ]
+)
 _NUMBERS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
@@ -177,10 +201,10 @@ class _Double:
             for text in (left, self.expander.text(right.parts)):
                 from fabriclint.launch.arithmetic import evaluate
 
-                value = None if HOLE in text else evaluate(text, self.state.get, lambda _n, _v: None)
-                if value is None:
+                number = None if HOLE in text else evaluate(text, self.state.get, lambda _n, _v: None)
+                if number is None:
                     return None
-                values.append(value)
+                values.append(number)
             return _compare(values[0], op, values[1])
         known = _binary(left, op, self.expander.text(right.parts), self.state)
         return known[0] if isinstance(known, tuple) else known

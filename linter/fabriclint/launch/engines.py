@@ -7,7 +7,7 @@ from fabriclint.launch.word import HOLE, Word
 from fabriclint.node import UNKNOWN
 
 #: fact -> spellings. Sources: vllm 0.33.0 engine/arg_utils.py, sglang 0.5.23 server_args.py, TensorRT-LLM@020c89e.
-_VLLM = {
+_VLLM: dict[str, tuple[str, ...]] = {
     "tensor": ("--tensor-parallel-size", "-tp"),
     "pipeline": ("--pipeline-parallel-size", "-pp"),
     "data": ("--data-parallel-size", "-dp"),
@@ -16,7 +16,7 @@ _VLLM = {
     "host": ("--master-addr",),
     "port": ("--master-port",),
 }
-_SGLANG = {
+_SGLANG: dict[str, tuple[str, ...]] = {
     "tensor": ("--tensor-parallel-size", "--tp-size"),
     "pipeline": ("--pipeline-parallel-size", "--pp-size"),
     "data": ("--data-parallel-size", "--dp-size"),
@@ -24,8 +24,12 @@ _SGLANG = {
     "node_rank": ("--node-rank",),
     "init": ("--dist-init-addr", "--nccl-init-addr"),
 }
-_TRTLLM = {"tensor": ("--tp_size",), "pipeline": ("--pp_size",), "gpus": ("--gpus_per_node",)}
-_TABLES = {"vllm": _VLLM, "sglang": _SGLANG, "trtllm": _TRTLLM}
+_TRTLLM: dict[str, tuple[str, ...]] = {
+    "tensor": ("--tp_size",),
+    "pipeline": ("--pp_size",),
+    "gpus": ("--gpus_per_node",),
+}
+_TABLES: dict[str, dict[str, tuple[str, ...]]] = {"vllm": _VLLM, "sglang": _SGLANG, "trtllm": _TRTLLM}
 #: Other long options that a prefix could mean just as well.
 _OTHERS = {
     "vllm": ("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size", "--data-parallel-size-local",
@@ -110,12 +114,12 @@ def read(family: str, words: list[Word]) -> Launcher:
                 setattr(made, name, Fact(UNKNOWN))
     sizes = [made.tensor, made.pipeline] + ([] if attention else [made.data])
     numbers = [1 if f.value is None else f.value for f in sizes]
-    place = next((f.place for f in sizes if f.place), None)
+    stated = next((f.place for f in sizes if f.place), None)
     if all(isinstance(n, int) for n in numbers):
         total = 1
         for n in numbers:
             total *= n if isinstance(n, int) else 1
-        made.gpus = Fact(total, place)
+        made.gpus = Fact(total, stated)
     else:
-        made.gpus = Fact(UNKNOWN, place)
+        made.gpus = Fact(UNKNOWN, stated)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,7 +19,7 @@ _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])(?:\.\.(-?\d{1
 _MOST_BRACES = 500
 
 
-class ShellExit(Exception):
+class ShellExitError(Exception):
     """The shell ends here, with this status (None = unknown)."""
 
     def __init__(self, status: int | None) -> None:
@@ -276,7 +277,7 @@ class Expander:
                     texts = texts[low:high]
         elif part.op or part.indirect or part.bad:
             if part.bad:
-                raise ShellExit(2)
+                raise ShellExitError(2)
             texts, whole, unsure = [], None, True
         if unsure:
             texts, whole = [*texts, HOLE], None
@@ -384,7 +385,7 @@ class Expander:
         if part.bad:
             if part.name and self.state.bash:
                 return HOLE
-            raise ShellExit(2 if not self.state.bash else 1)
+            raise ShellExitError(2 if not self.state.bash else 1)
         if part.indirect:
             inner = self.state.get(part.name)
             if (
@@ -415,14 +416,14 @@ class Expander:
             if not empty:
                 return value or ""
             if op.endswith("?"):
-                raise ShellExit(127 if self.state.bash else 2)
+                raise ShellExitError(127 if self.state.bash else 2)
             text = self.text(part.arg or [])
             if op.endswith("="):
                 self.runner.store(self.state, part.name, text, part.start, part.end)
             return text
         if value is None:
             if "u" in self.state.options and part.name not in ("@", "*"):
-                raise ShellExit(1)
+                raise ShellExitError(1)
             value = ""
         if not op:
             return value
@@ -482,7 +483,7 @@ class Expander:
             choices: list[Raw] = []
             if commas:
                 edges = [opening, *commas, closing]
-                for a, b in zip(edges, edges[1:], strict=False):
+                for a, b in itertools.pairwise(edges):
                     choices.extend(
                         self._expand_braces(atoms[a + 1 : b], depth + 1) if depth < 8 else [atoms[a + 1 : b]]
                     )

@@ -9,7 +9,18 @@ from fabriclint.launch.word import HOLE, Place, Word, text_of
 from fabriclint.node import UNKNOWN, Unknown
 
 NAMES = frozenset(
-    ["mpirun", "mpiexec", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich", "mpirun_rsh"]
+    [
+        "mpirun",
+        "mpiexec",
+        "orterun",
+        "prterun",
+        "mpirun.openmpi",
+        "mpiexec.openmpi",
+        "mpiexec.hydra",
+        "mpirun.mpich",
+        "mpiexec.mpich",
+        "mpirun_rsh",
+    ]
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

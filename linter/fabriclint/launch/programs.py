@@ -14,7 +14,24 @@ _BEFORE: dict[str, tuple[int, frozenset[str]]] = {
     "nsys": (
         1,
         frozenset(
-            ["-o", "-t", "-s", "-c", "-x", "-w", "-f", "-y", "-d", "--output", "--trace", "--sample", "--capture-range", "--duration", "--delay", "--env-var"]
+            [
+                "-o",
+                "-t",
+                "-s",
+                "-c",
+                "-x",
+                "-w",
+                "-f",
+                "-y",
+                "-d",
+                "--output",
+                "--trace",
+                "--sample",
+                "--capture-range",
+                "--duration",
+                "--delay",
+                "--env-var",
+            ]
         ),
     ),
     "ncu": (0, frozenset(("-o", "--set", "-k", "--section", "-c", "-s"))),
@@ -90,7 +107,7 @@ def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None
             rest = [words[0], *rest] if name == "accelerate" else rest
         else:
             return None
-    if name == "torchrun" or name == "torch.distributed.run":
+    if name in {"torchrun", "torch.distributed.run"}:
         return torchrun.read(rest, lookup)
     if name == "accelerate":
         return (

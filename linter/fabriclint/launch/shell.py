@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fabriclint.launch import pattern
-from fabriclint.launch.expand import Expander, ShellExit
+from fabriclint.launch.expand import Expander, ShellExitError
 from fabriclint.launch.state import Certainty, Origin, State, Variable
 from fabriclint.launch.syntax import (
     Assign,
@@ -20,7 +20,7 @@ from fabriclint.launch.syntax import (
     Redirect,
     Simple,
     Token,
-    TooDeep,
+    TooDeepError,
     read,
 )
 from fabriclint.launch.word import HOLE, Place, Word, pieces_of, text_of
@@ -34,11 +34,111 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHELLS = frozenset(("bash", "sh", "dash", "ash", "zsh", "ksh"))
 #: Helpers that are taken to succeed.
 _HELPERS = frozenset(
-    ["mkdir", "chmod", "chown", "cp", "mv", "ln", "touch", "rm", "apt-get", "apt", "yum", "dnf", "pip", "pip3", "sleep", "sync", "date", "ls", "cat", "tee", "env", "printenv", "id", "whoami", "hostname", "nvidia-smi", "ldconfig", "git", "wget", "curl", "tar", "unzip", "sed", "awk", "sort", "uniq", "cut", "tr", "head", "tail", "wc", "seq", "sysctl", "mount", "find", "uname", "python-config", "nproc", "ibv_devinfo", "ibstat", "rdma", "ip", "dirname", "basename", "realpath", "readlink", "df", "du", "free", "ps", "apk", "conda", "service", "ssh-keygen", "update-ca-certificates", "huggingface-cli", "gsutil", "gcloud", "aws", "mktemp", "stat", "xargs", "envsubst"]
+    [
+        "mkdir",
+        "chmod",
+        "chown",
+        "cp",
+        "mv",
+        "ln",
+        "touch",
+        "rm",
+        "apt-get",
+        "apt",
+        "yum",
+        "dnf",
+        "pip",
+        "pip3",
+        "sleep",
+        "sync",
+        "date",
+        "ls",
+        "cat",
+        "tee",
+        "env",
+        "printenv",
+        "id",
+        "whoami",
+        "hostname",
+        "nvidia-smi",
+        "ldconfig",
+        "git",
+        "wget",
+        "curl",
+        "tar",
+        "unzip",
+        "sed",
+        "awk",
+        "sort",
+        "uniq",
+        "cut",
+        "tr",
+        "head",
+        "tail",
+        "wc",
+        "seq",
+        "sysctl",
+        "mount",
+        "find",
+        "uname",
+        "python-config",
+        "nproc",
+        "ibv_devinfo",
+        "ibstat",
+        "rdma",
+        "ip",
+        "dirname",
+        "basename",
+        "realpath",
+        "readlink",
+        "df",
+        "du",
+        "free",
+        "ps",
+        "apk",
+        "conda",
+        "service",
+        "ssh-keygen",
+        "update-ca-certificates",
+        "huggingface-cli",
+        "gsutil",
+        "gcloud",
+        "aws",
+        "mktemp",
+        "stat",
+        "xargs",
+        "envsubst",
+    ]
 )
 #: Programs that are asked something: their exit status is the answer.
 _QUESTIONS = frozenset(
-    ["test", "[", "[[", "grep", "egrep", "fgrep", "which", "nc", "getent", "ping", "pgrep", "nslookup", "dig", "host", "ssh", "curl", "wget", "diff", "cmp", "timeout", "type", "hash", "command", "mountpoint", "pidof"]
+    [
+        "test",
+        "[",
+        "[[",
+        "grep",
+        "egrep",
+        "fgrep",
+        "which",
+        "nc",
+        "getent",
+        "ping",
+        "pgrep",
+        "nslookup",
+        "dig",
+        "host",
+        "ssh",
+        "curl",
+        "wget",
+        "diff",
+        "cmp",
+        "timeout",
+        "type",
+        "hash",
+        "command",
+        "mountpoint",
+        "pidof",
+    ]
 )
 #: Programs put before another program, with how many words of their own follow the options, and which options
 #: take a value.
@@ -136,11 +236,11 @@ class Transcript:
     files: dict[str, Word] = field(default_factory=dict)
 
 
-class GiveUp(Exception):
+class GiveUpError(Exception):
     """Too much work, or too deep."""
 
 
-class _Leave(Exception):
+class LeaveError(Exception):
     """`return`, `break`, `continue`."""
 
     def __init__(self, kind: str, count: int = 1, status: int | None = 0) -> None:
@@ -150,7 +250,7 @@ class _Leave(Exception):
         self.status = status
 
 
-class _Sink:
+class Sink:
     """Collects output."""
 
     def __init__(self) -> None:
@@ -179,7 +279,7 @@ class Shell:
         """Count work; ends the reading when it is too much."""
         self.work += amount
         if self.work > _MOST_WORK:
-            raise GiveUp
+            raise GiveUpError
 
     def tick(self) -> int:
         """The next order number."""
@@ -192,17 +292,17 @@ class Shell:
         """What a container starts: its argv."""
         try:
             self.program(words, state, None, None)
-        except (GiveUp, TooDeep, RecursionError):
+        except (GiveUpError, TooDeepError, RecursionError):
             self.seen.open = True
-        except (ShellExit, _Leave):
+        except (ShellExitError, LeaveError):
             pass
 
-    def script(self, text: Word, state: State, sink: _Sink | None) -> None:
+    def script(self, text: Word, state: State, sink: Sink | None) -> None:
         """Run a text in a state (which is changed)."""
         self.spend(len(text.raw) // 8 + 20)
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise GiveUp
+            raise GiveUpError
         kept = state.origin
         state.origin = Origin.of(text)
         try:
@@ -218,22 +318,22 @@ class Shell:
                         self.seen.refused.append(
                             (state.origin.place(at, min(at + 1, len(text.raw))), script.error.message)
                         )
-                    raise ShellExit(2)
+                    raise ShellExitError(2)
         finally:
             state.origin = kept
             self.depth -= 1
 
     def capture(self, body: Body, state: State) -> str:
         """Output of a command substitution."""
-        sink = _Sink()
+        sink = Sink()
         child = state.copy()
         self.spend(len(child.variables) + 5)
         self.substituting += 1
         try:
             self.body(body, child, sink)
-        except ShellExit as leave:
+        except ShellExitError as leave:
             child.status = leave.status
-        except _Leave:
+        except LeaveError:
             pass
         finally:
             self.substituting -= 1
@@ -242,7 +342,7 @@ class Shell:
 
     # -- lists
 
-    def body(self, body: Body, state: State, sink: _Sink | None) -> None:
+    def body(self, body: Body, state: State, sink: Sink | None) -> None:
         """Run a list."""
         for chain in body:
             if chain.background:
@@ -251,7 +351,7 @@ class Shell:
                 self.background += 1
                 try:
                     self.chain(chain, child, sink)
-                except (ShellExit, _Leave):
+                except (ShellExitError, LeaveError):
                     pass
                 finally:
                     self.background -= 1
@@ -259,7 +359,7 @@ class Shell:
             else:
                 self.chain(chain, state, sink)
 
-    def chain(self, chain: Chain, state: State, sink: _Sink | None) -> None:
+    def chain(self, chain: Chain, state: State, sink: Sink | None) -> None:
         """`a && b || c`."""
         if not chain.rest:
             self.pipeline(chain.first, state, sink)
@@ -313,10 +413,10 @@ class Shell:
             try:
                 branch(copy)
                 outcomes.append(copy)
-            except ShellExit as end:
+            except ShellExitError as end:
                 leave = end
                 lost = min(lost, Certainty.EXPECTED if end.status not in (0, None) else Certainty.MAYBE)
-            except _Leave as end:
+            except LeaveError as end:
                 leave = end
                 lost = min(lost, Certainty.EXPECTED if end.kind != "return" else Certainty.MAYBE)
         if not outcomes:
@@ -329,7 +429,7 @@ class Shell:
         state.status = first.status if all(o.status == first.status for o in rest) else None
         state.asked = True
 
-    def pipeline(self, pipe: Pipeline, state: State, sink: _Sink | None) -> None:
+    def pipeline(self, pipe: Pipeline, state: State, sink: Sink | None) -> None:
         """`a | b | c`."""
         if pipe.negated:
             self._guarded(lambda: self._pipe(pipe, state, sink))
@@ -341,9 +441,9 @@ class Shell:
             if state.status is None:
                 state.certainty = min(state.certainty, Certainty.EXPECTED)
             elif state.status:
-                raise ShellExit(state.status)
+                raise ShellExitError(state.status)
 
-    def _pipe(self, pipe: Pipeline, state: State, sink: _Sink | None) -> None:
+    def _pipe(self, pipe: Pipeline, state: State, sink: Sink | None) -> None:
         if len(pipe.commands) == 1:
             self.command(pipe.commands[0], state, sink, None)
             return
@@ -353,12 +453,12 @@ class Shell:
             last = position == len(pipe.commands) - 1
             child = state.copy()
             self.spend(len(child.variables) + 5)
-            out = sink if last else _Sink()
+            out = sink if last else Sink()
             try:
                 self.command(command, child, out, given)
-            except ShellExit as end:
+            except ShellExitError as end:
                 child.status = end.status
-            except _Leave:
+            except LeaveError:
                 pass
             if not last:
                 unsure = unsure or child.status != 0
@@ -373,20 +473,18 @@ class Shell:
 
     # -- commands
 
-    def command(self, command: Command, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def command(self, command: Command, state: State, sink: Sink | None, given: Word | None) -> None:
         """Run one command; `given` is its standard input when that is known."""
         self.spend(5)
         if isinstance(command, Simple):
             self.simple(command, state, sink, given)
             return
-        kept = sink
-        redirects, given, file = self.redirects(command.redirects, state, given)
+        _, given, file = self.redirects(command.redirects, state, given)
         if file is not None:
-            sink = _Sink()
+            sink = Sink()
         getattr(self, "_" + command.kind)(command, state, sink, given)
         if file is not None and sink is not None:
             self._write(file, "".join(sink.parts), state, command.start, command.end)
-        del kept, redirects
 
     def redirects(
         self, redirects: list[Redirect], state: State, given: Word | None
@@ -432,22 +530,22 @@ class Shell:
         state.files[path] = word
         self.seen.files[path] = word
 
-    def _group(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _group(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         self.body(command.body, state, sink)
 
-    def _subshell(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _subshell(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         child = state.copy()
         self.spend(len(child.variables) + 5)
         try:
             self.body(command.body, child, sink)
-        except ShellExit as end:
+        except ShellExitError as end:
             child.status = end.status
-        except _Leave:
+        except LeaveError:
             pass
         state.status, state.asked = child.status, child.asked
         state.files = child.files
 
-    def _coproc(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _coproc(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         self.background += 1
         try:
             self._subshell(command, state, None, given)
@@ -455,10 +553,10 @@ class Shell:
             self.background -= 1
         state.status = 0
 
-    def _if(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _if(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         self._clauses(command, 0, state, sink)
 
-    def _clauses(self, command: Compound, at: int, state: State, sink: _Sink | None) -> None:
+    def _clauses(self, command: Compound, at: int, state: State, sink: Sink | None) -> None:
         if at == len(command.clauses):
             if command.other is not None:
                 self.body(command.other, state, sink)
@@ -476,19 +574,19 @@ class Shell:
         else:
             self._clauses(command, at + 1, state, sink)
 
-    def _round(self, body: Body, state: State, sink: _Sink | None) -> bool:
+    def _round(self, body: Body, state: State, sink: Sink | None) -> bool:
         """One round of a loop; False = the loop ends."""
         try:
             self.body(body, state, sink)
-        except _Leave as leave:
+        except LeaveError as leave:
             if leave.kind == "return":
                 raise
             if leave.count > 1:
-                raise _Leave(leave.kind, leave.count - 1) from None
+                raise LeaveError(leave.kind, leave.count - 1) from None
             return leave.kind == "continue"
         return True
 
-    def _while(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _while(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         condition, body = command.clauses[0]
         for count in range(_MOST_ROUNDS):
             known = dict(state.variables)
@@ -514,16 +612,16 @@ class Shell:
                 return
             if {k: v.value for k, v in known.items()} == {k: v.value for k, v in state.variables.items()}:
                 # Nothing changes from round to round: it goes on for ever.
-                raise ShellExit(0)
+                raise ShellExitError(0)
         self.seen.open = True
-        raise GiveUp
+        raise GiveUpError
 
     _until = _while
 
-    def _once(self, body: Body, state: State, sink: _Sink | None) -> None:
+    def _once(self, body: Body, state: State, sink: Sink | None) -> None:
         self._round(body, state, sink)
 
-    def _for(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _for(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         words = (
             Expander(self, state).words(command.words)
             if command.words is not None
@@ -547,9 +645,9 @@ class Shell:
             if not self._round(command.body, state, sink):
                 return
 
-    def _cfor(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _cfor(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         expander = Expander(self, state)
-        parts: list[Raw] = (command.arith + [[], [], []])[:3]
+        parts: list[Raw] = [*command.arith, [], [], []][:3]
         expander.arithmetic(parts[0])
         for _ in range(_MOST_ROUNDS):
             value = expander.arithmetic(parts[1]) if parts[1] else 1
@@ -562,9 +660,9 @@ class Shell:
             if not self._round(command.body, state, sink):
                 return
             expander.arithmetic(parts[2])
-        raise GiveUp
+        raise GiveUpError
 
-    def _case(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _case(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         assert command.subject is not None
         expander = Expander(self, state)
         subject = expander.text(command.subject.parts)
@@ -598,15 +696,15 @@ class Shell:
         if unknown:
             self.fork(state, [*unknown, lambda _: None])
 
-    def _function(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _function(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         state.functions[command.name] = (command.body, state.origin)
         state.status = 0
 
-    def _arith(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _arith(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         value = Expander(self, state).arithmetic(command.arith[0])
         state.status, state.asked = (None if value is None else int(value == 0)), True
 
-    def _cond(self, command: Compound, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _cond(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         from fabriclint.launch.condition import double
 
         answer = double(command.words or [], Expander(self, state), state)
@@ -675,7 +773,7 @@ class Shell:
             return
         self.store(state, assign.name, value, assign.start, assign.end, export=export)
 
-    def simple(self, command: Simple, state: State, sink: _Sink | None, given: Word | None) -> None:
+    def simple(self, command: Simple, state: State, sink: Sink | None, given: Word | None) -> None:
         """Assignments, a builtin, a function or a program."""
         expander = Expander(self, state)
         declared = [w for w in command.words if isinstance(w, Assign)]
@@ -698,7 +796,7 @@ class Shell:
             self.assign(assign, state, expander, export=True)
             del self.seen.assignments[mark:]
         try:
-            out = _Sink() if file is not None else sink
+            out = Sink() if file is not None else sink
             self.program(words, state, out, given, declared=declared, expander=expander)
         finally:
             for name, old in saved.items():
@@ -745,11 +843,11 @@ class Shell:
         return words
 
     def program(
-        self, words: list[Word], state: State, sink: _Sink | None, given: Word | None, *,
+        self, words: list[Word], state: State, sink: Sink | None, given: Word | None, *,
         declared: list[Assign] | None = None, expander: Expander | None = None, builtins: bool = True, functions: bool = True,
     ) -> None:  # fmt: skip
         """Start what the words say."""
-        from fabriclint.launch.builtin import BUILTINS
+        from fabriclint.launch.builtin import BUILTINS, Call
 
         self.spend(10)
         if not words:
@@ -768,10 +866,10 @@ class Shell:
             self._call(raw, words, state, sink)
             return
         handler = BUILTINS.get(raw) if builtins and expander is not None else None
-        if handler is not None and (state.bash or raw not in _BASH_ONLY):
+        if handler is not None and expander is not None and (state.bash or raw not in _BASH_ONLY):
             state.asked = raw in _QUESTIONS
             state.status = 0
-            handler(self, words, state, sink, given, declared or [], expander)
+            handler(Call(self, words, state, sink, given, declared or [], expander))
             return
         if raw == "source" and expander is not None:
             place = first.place
@@ -788,11 +886,11 @@ class Shell:
             return
         self.external(words, state, sink, given)
 
-    def _call(self, name: str, words: list[Word], state: State, sink: _Sink | None) -> None:
+    def _call(self, name: str, words: list[Word], state: State, sink: Sink | None) -> None:
         body, origin = state.functions[name]
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise GiveUp
+            raise GiveUpError
         kept = state.positional, state.positional_open, state.origin
         state.positional = words[1:]
         state.positional_open = any(w.open for w in words)
@@ -801,7 +899,7 @@ class Shell:
         state.local_scopes.append(scope)
         try:
             self.body(body, state, sink)
-        except _Leave as leave:
+        except LeaveError as leave:
             if leave.kind != "return":
                 raise
             state.status = leave.status
@@ -816,7 +914,7 @@ class Shell:
                     state.variables[variable] = old
             self.depth -= 1
 
-    def external(self, words: list[Word], state: State, sink: _Sink | None, given: Word | None) -> None:
+    def external(self, words: list[Word], state: State, sink: Sink | None, given: Word | None) -> None:
         """A program outside the shell; shells and wrappers are looked into."""
         raw = words[0].raw
         name = raw.rsplit("/", 1)[-1]
@@ -828,7 +926,7 @@ class Shell:
             if inner:
                 self.depth += 1
                 if self.depth > _DEEPEST:
-                    raise GiveUp
+                    raise GiveUpError
                 self.program(inner, state, sink, given, builtins=False, functions=False)
                 self.depth -= 1
                 if name == "timeout":
@@ -865,7 +963,9 @@ class Shell:
             self.seen.unseen.append(words[0])
         elif sink is not None:
             sink.add(HOLE)
-        if raw.endswith(".sh") or (name not in _HELPERS and len(words) == 1 and "/" in raw and name not in ("sshd",)):
+        if raw.endswith(".sh") or (
+            name not in _HELPERS and len(words) == 1 and "/" in raw and name not in ("sshd",)
+        ):
             self.seen.unseen.append(words[0])
 
     def _record(self, words: list[Word], state: State) -> None:
@@ -883,7 +983,7 @@ class Shell:
             )
         )  # fmt: skip
 
-    def _env(self, words: list[Word], state: State, sink: _Sink | None, given: Word | None) -> None:
+    def _env(self, words: list[Word], state: State, sink: Sink | None, given: Word | None) -> None:
         child = state.copy()
         self.spend(len(child.variables) + 5)
         i = 1
@@ -916,7 +1016,7 @@ class Shell:
         if i < len(words):
             self.depth += 1
             if self.depth > _DEEPEST:
-                raise GiveUp
+                raise GiveUpError
             self.program(words[i:], child, sink, given, builtins=False, functions=False)
             self.depth -= 1
             state.status, state.asked = child.status, child.asked
@@ -940,7 +1040,7 @@ class Shell:
         return child
 
     def _shell(
-        self, words: list[Word], name: str, state: State, sink: _Sink | None, given: Word | None
+        self, words: list[Word], name: str, state: State, sink: Sink | None, given: Word | None
     ) -> None:
         under_sh = name not in ("bash", "zsh", "ksh")
         bash = not under_sh or (name == "sh" and self.sh_is != "dash") or (name == "ash")
@@ -1003,15 +1103,15 @@ class Shell:
             return
         try:
             self.script(text, child, sink)
-        except ShellExit as end:
+        except ShellExitError as end:
             child.status = end.status
-        except _Leave:
+        except LeaveError:
             pass
         state.files = child.files
         state.status, state.asked = child.status, child.asked
 
     def _file(
-        self, path: Word, words: list[Word], state: State, sink: _Sink | None, child: State | None = None
+        self, path: Word, words: list[Word], state: State, sink: Sink | None, child: State | None = None
     ) -> None:
         """A script in a file: read when this text wrote it."""
         text = state.files.get(path.raw)
@@ -1026,13 +1126,13 @@ class Shell:
         child.positional_open = any(w.open for w in words)
         try:
             self.script(text, child, sink)
-        except ShellExit as end:
+        except ShellExitError as end:
             child.status = end.status
-        except _Leave:
+        except LeaveError:
             pass
         state.status, state.asked = child.status, child.asked
 
-    def source(self, words: list[Word], state: State, sink: _Sink | None) -> None:
+    def source(self, words: list[Word], state: State, sink: Sink | None) -> None:
         """`. file`, `source file`."""
         if len(words) < 2:
             state.status = 2
@@ -1100,5 +1200,22 @@ def _seq(words: list[Word]) -> str:
 
 
 _BASH_ONLY = frozenset(
-    ["source", "declare", "typeset", "mapfile", "readarray", "let", "pushd", "popd", "dirs", "shopt", "builtin", "enable", "disown", "compgen", "complete", "help"]
+    [
+        "source",
+        "declare",
+        "typeset",
+        "mapfile",
+        "readarray",
+        "let",
+        "pushd",
+        "popd",
+        "dirs",
+        "shopt",
+        "builtin",
+        "enable",
+        "disown",
+        "compgen",
+        "complete",
+        "help",
+    ]
 )

@@ -73,7 +73,45 @@ class Origin:
 
 
 _SPECIAL = frozenset(
-    ["$", "!", "-", "_", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "PPID", "UID", "EUID", "HOSTNAME", "SHLVL", "BASH", "BASH_VERSION", "BASHPID", "BASH_SOURCE", "BASHOPTS", "SHELLOPTS", "EPOCHSECONDS", "EPOCHREALTIME", "PIPESTATUS", "FUNCNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "GROUPS", "OPTIND", "OPTARG", "REPLY", "COLUMNS", "LINES", "PATH", "TERM", "PWD", "OLDPWD", "HOME"]
+    [
+        "$",
+        "!",
+        "-",
+        "_",
+        "RANDOM",
+        "SRANDOM",
+        "SECONDS",
+        "LINENO",
+        "PPID",
+        "UID",
+        "EUID",
+        "HOSTNAME",
+        "SHLVL",
+        "BASH",
+        "BASH_VERSION",
+        "BASHPID",
+        "BASH_SOURCE",
+        "BASHOPTS",
+        "SHELLOPTS",
+        "EPOCHSECONDS",
+        "EPOCHREALTIME",
+        "PIPESTATUS",
+        "FUNCNAME",
+        "HOSTTYPE",
+        "MACHTYPE",
+        "OSTYPE",
+        "GROUPS",
+        "OPTIND",
+        "OPTARG",
+        "REPLY",
+        "COLUMNS",
+        "LINES",
+        "PATH",
+        "TERM",
+        "PWD",
+        "OLDPWD",
+        "HOME",
+    ]
 )
 
 
@@ -140,7 +178,7 @@ class State:
 
     def become(self, other: State) -> None:
         """Take over all of another state."""
-        for name in State.__slots__:  # type: ignore[attr-defined]
+        for name in State.__slots__:
             setattr(self, name, getattr(other, name))
 
     def forget(self) -> None:

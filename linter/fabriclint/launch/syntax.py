@@ -39,7 +39,7 @@ class ShellError(Exception):
         self.message = message
 
 
-class TooDeep(Exception):
+class TooDeepError(Exception):
     """The text nests deeper than this reader goes; nothing can be said about it."""
 
 
@@ -294,7 +294,7 @@ class Parser:
     def _enter(self) -> None:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise TooDeep
+            raise TooDeepError
 
     def _chain(self) -> Chain:
         chain = Chain(self._pipeline(), [])
@@ -796,7 +796,11 @@ class Parser:
                     parens -= 1
                 elif c in " \t\n" or (c in "&|" and not parens and text.startswith(c * 2, self.i)):
                     break
-            elif (mode == "dq" and c == '"') or (mode in ("brace", "bracedq", "slash") and c == "}") or (mode == "slash" and c == "/"):
+            elif (
+                (mode == "dq" and c == '"')
+                or (mode in ("brace", "bracedq", "slash") and c == "}")
+                or (mode == "slash" and c == "/")
+            ):
                 break
             if c == "\\":
                 follow = text[self.i + 1 : self.i + 2] if self.i + 1 < self.n else ""
@@ -824,7 +828,7 @@ class Parser:
                     Literal(text[self.i + 1 : end], self.i + 1 if end > self.i + 1 else self.i, end, True)
                 )
                 self.i = run = end + 1
-            elif c == '"' and mode != "here" and mode != "dq":
+            elif c == '"' and mode not in {"here", "dq"}:
                 flush()
                 start = self.i
                 self.i += 1
@@ -1033,6 +1037,6 @@ class Parser:
 def read(text: str, *, bash: bool) -> Script:
     """Read a script.
 
-    Raises TooDeep for nesting that this reader does not follow.
+    Raises TooDeepError for nesting that this reader does not follow.
     """
     return Parser(text, bash=bash).script()

@@ -50,8 +50,8 @@ def read(words: list[Word], lookup: Lookup, *, launch: bool = False) -> Launcher
     flags = _FLAGS if launch else {k: v for k, v in _FLAGS.items() if v != "use_env"}
     got = parse(words, _VALUED, flags)
     made.inner = got.rest
-    for text, reason, place in got.errors:
-        made.refuse(text, reason, place)
+    for wrong, reason, at in got.errors:
+        made.refuse(wrong, reason, at)
     if "help" in got.flags:
         return made
 
