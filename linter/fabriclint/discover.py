@@ -1,7 +1,7 @@
 """Which files are read: those given by name, and the YAML and JSON files below the given folders."""
 
 # os.path keeps a path as the user wrote it and follows no link.
-# ruff: noqa: PTH
+# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH118, PTH120, PTH123
 from __future__ import annotations
 
 import os

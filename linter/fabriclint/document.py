@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,6 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from fabriclint.node import Mapping, Node, Scalar
+
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Role(Enum):
@@ -38,8 +42,8 @@ class Problem(NamedTuple):
 class Source:
     """One file or stream, decoded.
 
-    `uri`: POSIX path relative to the working directory (`stdin` for a stream without a name). `text`: decoded,
-    line ends as found, without BOM. All offsets count code points of `text`.
+    `uri`: POSIX path relative to the working directory (`stdin` for a stream without a name). `text`:
+    decoded, line ends as found, without BOM. All offsets count code points of `text`.
     """
 
     uri: str
@@ -57,19 +61,13 @@ class Source:
         if self._lines is None:
             starts = [0]
             text = self.text
-            at = 0
-            end = len(text)
-            if "\r" not in text:
+            if "\r" in text:
+                starts.extend(found.end() for found in _LINE_END.finditer(text))
+            else:
                 at = text.find("\n")
                 while at != -1:
                     starts.append(at + 1)
                     at = text.find("\n", at + 1)
-            else:
-                while at < end:
-                    c = text[at]
-                    if c == "\n" or (c == "\r" and text[at + 1 : at + 2] != "\n"):
-                        starts.append(at + 1)
-                    at += 1
             self._lines = starts
         return self._lines
 
@@ -91,8 +89,8 @@ class Source:
 class Document:
     """One document of a stream, or a text embedded in a string of another document.
 
-    `start`, `end`: its chunk in `source.text`. `text` is what its nodes' offsets count in: the source's text, or,
-    for an embedded document, the decoded value of `host`.
+    `start`, `end`: its chunk in `source.text`. `text` is what its nodes' offsets count in: the source's text,
+    or, for an embedded document, the decoded value of `host`.
     """
 
     source: Source
@@ -121,7 +119,7 @@ class Manifest:
     root: Mapping
     api_version: str
     kind: str
-    #: A base that another kustomization lists (what is missing may stand in the overlay), with that file's name.
+    #: A base that another kustomization lists (what is missing may stand in the overlay), by file name.
     overlay: str | None = None
     #: Judged only as far as a partial document can be.
     partial: bool = False

@@ -88,9 +88,7 @@ def _span(node: Node, document: Document, on_key: bool, within: Span | None) -> 
     return node.via.start, node.via.end
 
 
-def _own_span(
-    node: Node, document: Document, on_key: bool, within: tuple[int, int] | None
-) -> tuple[int, int]:
+def _own_span(node: Node, document: Document, on_key: bool, within: Span | None) -> Span:
     if within is not None and isinstance(node, Scalar):
         return _outer(node, *within)
     block = isinstance(node, Mapping | Sequence) and not node.flow

@@ -150,7 +150,7 @@ def _worded(error: Exception, text: str, base: int) -> TreeError:
         reason = "':' is missing after this key"
         if opened is not None:
             at = opened.index
-    elif "double-quoted scalar" in context and "escape" in problem:
+    elif "escape" in problem:
         reason = "an unknown escape in a double-quoted string"
     elif "block scalar" in context and "tab" in problem:
         reason = "a tab indents this line, and YAML indents with spaces only"
@@ -289,7 +289,7 @@ class _Builder:
         for found in _GO_REFUSES.finditer(self.text, start, end):
             if found[1] is not None:
                 reason = (
-                    f"Kubernetes' YAML reader refuses the escape '\\{found[1]}' in a double-quoted string"
+                    f"escape '\\{found[1]}' is JSON and not YAML as Kubernetes reads it"
                 )
                 raise TreeError(found.start(), found.end(), reason)
 
