@@ -16,9 +16,20 @@ from fabriclint.launch.word import Place, Word, argument
 from fabriclint.node import UNKNOWN, Unknown
 
 __all__ = [
-    "Assignment", "Certainty", "Fact", "Forwarded", "Invocation", "Launch", "Launcher", "Place", "Program", "Refusal",
-    "Sourced", "Word", "read_launch",
-]  # fmt: skip
+    "Assignment",
+    "Certainty",
+    "Fact",
+    "Forwarded",
+    "Invocation",
+    "Launch",
+    "Launcher",
+    "Place",
+    "Program",
+    "Refusal",
+    "Sourced",
+    "Word",
+    "read_launch",
+]
 
 
 @dataclass(slots=True)
@@ -29,7 +40,7 @@ class Program:
     launchers: list[Launcher]
     #: The words of the innermost program (what the last launcher starts, or the program itself).
     inner: list[Word]
-    #: What the ranks set for themselves behind the launcher (`mpirun ... env A=1 prog`, `mpirun ... bash -c`).
+    #: What the ranks set for themselves behind the launcher (`mpirun ... env A=1 prog`).
     ranks: dict[str, Assignment] = field(default_factory=dict)
 
     @property
@@ -117,13 +128,16 @@ class Launch:
 
 
 def read_launch(
-    argv: Sequence[str | Unknown], environment: Callable[[str], str | Unknown | None], *, image_shell: str = "unknown",
+    argv: Sequence[str | Unknown],
+    environment: Callable[[str], str | Unknown | None],
+    *,
+    image_shell: str = "unknown",
     words: Sequence[Word] | None = None,
-) -> Launch:  # fmt: skip
+) -> Launch:
     """Read command + args of a container.
 
-    `argv`: the texts as the container receives them (after `$(VAR)`); `words`: the same as words with their places,
-    when expansion moved them (`Expanded.word`). `environment`: the container's variables: UNKNOWN when not in view,
+    `argv`: the texts as the container receives them (after `$(VAR)`); `words`: the same as words with their
+    places, when expansion moved them (`Expanded.word`). `environment`: the variables: UNKNOWN when not in view,
     None when certainly unset. `image_shell`: what `sh` is there: bash, dash or unknown. Never raises.
     """
     launch = Launch()

@@ -10,8 +10,17 @@ _TOKEN = re.compile(
     r"|(<<=|>>=|\*\*|\+\+|--|<=|>=|==|!=|&&|\|\||<<|>>|[-+*/%&|^]=|[-+*/%&|^~!<>=?:(),]))"
 )
 _LEVELS: tuple[tuple[str, ...], ...] = (
-    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"),
-)  # fmt: skip
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<", ">", "<=", ">="),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
 
 
 class _UnclearError(Exception):
@@ -162,12 +171,23 @@ class _Expression:
 
 
 _OPS: dict[str, Callable[[int, int], int]] = {
-    "||": lambda a, b: int(bool(a or b)), "&&": lambda a, b: int(bool(a and b)), "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b, "&": lambda a, b: a & b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,
-    "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b, "+": lambda a, b: a + b, "-": lambda a, b: a - b,
+    "||": lambda a, b: int(bool(a or b)),
+    "&&": lambda a, b: int(bool(a and b)),
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "&": lambda a, b: a & b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
-}  # fmt: skip
+}
 
 
 def _wrap(value: int) -> int:
@@ -204,7 +224,7 @@ def evaluate(
 ) -> int | None:
     """The value of an expression whose `$` are expanded; None when unknown or an error.
 
-    `lookup` gives a variable's text (a text that is no expression makes the result unknown), `assign` stores one.
+    `lookup` gives a variable's text (no expression: the result is unknown), `assign` stores one.
     """
     try:
         return _evaluate(text, lookup, assign, 0)

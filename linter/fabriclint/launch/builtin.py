@@ -44,8 +44,30 @@ def _builtin(*names: str) -> Callable[[_Handler], _Handler]:
     return keep
 
 
-@_builtin(":", "true", "wait", "trap", "ulimit", "umask", "hash", "history", "jobs", "bg", "fg", "disown", "times",
-          "shopt", "alias", "unalias", "enable", "dirs", "complete", "compgen", "kill", "caller")  # fmt: skip
+@_builtin(
+    ":",
+    "true",
+    "wait",
+    "trap",
+    "ulimit",
+    "umask",
+    "hash",
+    "history",
+    "jobs",
+    "bg",
+    "fg",
+    "disown",
+    "times",
+    "shopt",
+    "alias",
+    "unalias",
+    "enable",
+    "dirs",
+    "complete",
+    "compgen",
+    "kill",
+    "caller",
+)
 def _nothing(call: Call) -> None:
     call.state.status = None if call.words[0].raw in ("wait", "kill", "shopt") else 0
     call.state.asked = False

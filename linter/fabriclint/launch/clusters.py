@@ -8,20 +8,74 @@ from fabriclint.launch.word import HOLE, Word, text_of
 from fabriclint.node import UNKNOWN
 
 _SRUN_VALUED = {
-    "-N": "nodes", "--nodes": "nodes", "-n": "ntasks", "--ntasks": "ntasks", "--ntasks-per-node": "ntasks_per_node",
-    "--export": "export", "-c": "cpus", "--cpus-per-task": "cpus", "-G": "gpus", "--gpus": "gpus",
-    "--gpus-per-node": "gpus_per_node", "--gpus-per-task": "gpus_per_task", "--gres": "gres", "-p": "partition",
-    "--partition": "partition", "-w": "nodelist", "--nodelist": "nodelist", "-t": "time", "--time": "time", "-J": "name",
-    "--job-name": "name", "-o": "output", "--output": "output", "-e": "error", "--error": "error", "--mpi": "mpi",
-    "--cpu-bind": "bind", "--mem": "mem", "-D": "chdir", "--chdir": "chdir", "--container-image": "image",
-    "--container-mounts": "mounts", "--container-name": "container", "--container-workdir": "workdir", "-A": "account",
-    "--account": "account", "--jobid": "jobid", "--kill-on-bad-exit": "kill", "-x": "exclude", "--exclude": "exclude",
-    "-m": "distribution", "--distribution": "distribution", "--gpu-bind": "gpu_bind", "--network": "network",
-}  # fmt: skip
-_SRUN_FLAGS = {f: f for f in (
-    "-l", "--label", "--exclusive", "--overlap", "-u", "--unbuffered", "--container-mount-home", "--no-container-mount-home",
-    "-K", "-v", "-Q", "--pty", "-O", "--overcommit", "--no-container-entrypoint", "--container-writable", "-s", "--oversubscribe",
-)}  # fmt: skip
+    "-N": "nodes",
+    "--nodes": "nodes",
+    "-n": "ntasks",
+    "--ntasks": "ntasks",
+    "--ntasks-per-node": "ntasks_per_node",
+    "--export": "export",
+    "-c": "cpus",
+    "--cpus-per-task": "cpus",
+    "-G": "gpus",
+    "--gpus": "gpus",
+    "--gpus-per-node": "gpus_per_node",
+    "--gpus-per-task": "gpus_per_task",
+    "--gres": "gres",
+    "-p": "partition",
+    "--partition": "partition",
+    "-w": "nodelist",
+    "--nodelist": "nodelist",
+    "-t": "time",
+    "--time": "time",
+    "-J": "name",
+    "--job-name": "name",
+    "-o": "output",
+    "--output": "output",
+    "-e": "error",
+    "--error": "error",
+    "--mpi": "mpi",
+    "--cpu-bind": "bind",
+    "--mem": "mem",
+    "-D": "chdir",
+    "--chdir": "chdir",
+    "--container-image": "image",
+    "--container-mounts": "mounts",
+    "--container-name": "container",
+    "--container-workdir": "workdir",
+    "-A": "account",
+    "--account": "account",
+    "--jobid": "jobid",
+    "--kill-on-bad-exit": "kill",
+    "-x": "exclude",
+    "--exclude": "exclude",
+    "-m": "distribution",
+    "--distribution": "distribution",
+    "--gpu-bind": "gpu_bind",
+    "--network": "network",
+}
+_SRUN_FLAGS = {
+    f: f
+    for f in (
+        "-l",
+        "--label",
+        "--exclusive",
+        "--overlap",
+        "-u",
+        "--unbuffered",
+        "--container-mount-home",
+        "--no-container-mount-home",
+        "-K",
+        "-v",
+        "-Q",
+        "--pty",
+        "-O",
+        "--overcommit",
+        "--no-container-entrypoint",
+        "--container-writable",
+        "-s",
+        "--oversubscribe",
+    )
+}
 
 
 def srun(words: list[Word]) -> Launcher:
@@ -70,17 +124,54 @@ def srun(words: list[Word]) -> Launcher:
 
 
 _HOROVOD_VALUED = {
-    "-np": "np", "--num-proc": "np", "-H": "hosts", "--hosts": "hosts", "-hostfile": "hostfile", "--hostfile": "hostfile",
-    "-p": "ssh_port", "--ssh-port": "ssh_port", "--mpi-args": "mpi_args", "--network-interfaces": "nics", "--min-np": "min",
-    "--max-np": "max", "--min-num-proc": "min", "--max-num-proc": "max", "--slots-per-host": "slots",
-    "--host-discovery-script": "discovery", "--start-timeout": "timeout", "--output-filename": "output", "-i": "identity",
-    "--fusion-threshold-mb": "fusion", "--cycle-time-ms": "cycle", "--cache-capacity": "cache", "--log-level": "log",
-    "--timeline-filename": "timeline", "--config-file": "config", "--reset-limit": "reset", "--slots": "slots",
-}  # fmt: skip
-_HOROVOD_FLAGS = {f: f for f in (
-    "--gloo", "--mpi", "--jsrun", "--verbose", "--disable-cache", "--tcp", "--hierarchical-allreduce", "--autotune", "-v",
-    "-cb", "--check-build", "-h", "--help", "--no-stall-check", "--log-with-timestamp",
-)}  # fmt: skip
+    "-np": "np",
+    "--num-proc": "np",
+    "-H": "hosts",
+    "--hosts": "hosts",
+    "-hostfile": "hostfile",
+    "--hostfile": "hostfile",
+    "-p": "ssh_port",
+    "--ssh-port": "ssh_port",
+    "--mpi-args": "mpi_args",
+    "--network-interfaces": "nics",
+    "--min-np": "min",
+    "--max-np": "max",
+    "--min-num-proc": "min",
+    "--max-num-proc": "max",
+    "--slots-per-host": "slots",
+    "--host-discovery-script": "discovery",
+    "--start-timeout": "timeout",
+    "--output-filename": "output",
+    "-i": "identity",
+    "--fusion-threshold-mb": "fusion",
+    "--cycle-time-ms": "cycle",
+    "--cache-capacity": "cache",
+    "--log-level": "log",
+    "--timeline-filename": "timeline",
+    "--config-file": "config",
+    "--reset-limit": "reset",
+    "--slots": "slots",
+}
+_HOROVOD_FLAGS = {
+    f: f
+    for f in (
+        "--gloo",
+        "--mpi",
+        "--jsrun",
+        "--verbose",
+        "--disable-cache",
+        "--tcp",
+        "--hierarchical-allreduce",
+        "--autotune",
+        "-v",
+        "-cb",
+        "--check-build",
+        "-h",
+        "--help",
+        "--no-stall-check",
+        "--log-with-timestamp",
+    )
+}
 
 
 def horovodrun(words: list[Word]) -> Launcher:

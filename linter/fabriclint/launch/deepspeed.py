@@ -10,18 +10,43 @@ from fabriclint.launch.word import HOLE, Word
 from fabriclint.node import UNKNOWN
 
 _NAMES = (
-    "hostfile", "include", "exclude", "num_nodes", "num_gpus", "master_port", "master_addr", "node_rank", "launcher",
-    "launcher_args", "min_elastic_nodes", "max_elastic_nodes", "ssh_port", "autotuning", "venv_script", "bind_core_list",
-    "enable_each_rank_log", "log_level", "save_pid_", "timeout",
-)  # fmt: skip
+    "hostfile",
+    "include",
+    "exclude",
+    "num_nodes",
+    "num_gpus",
+    "master_port",
+    "master_addr",
+    "node_rank",
+    "launcher",
+    "launcher_args",
+    "min_elastic_nodes",
+    "max_elastic_nodes",
+    "ssh_port",
+    "autotuning",
+    "venv_script",
+    "bind_core_list",
+    "enable_each_rank_log",
+    "log_level",
+    "save_pid_",
+    "timeout",
+)
 _VALUED = {"--" + n: n for n in _NAMES} | {"-H": "hostfile", "-i": "include", "-e": "exclude"}
 _FLAGS = {
     "--" + n: n
     for n in (
-        "module", "no_python", "no_local_rank", "no_ssh", "no_ssh_check", "force_multi", "elastic_training", "save_pid",
-        "bind_cores_to_rank", "help",
+        "module",
+        "no_python",
+        "no_local_rank",
+        "no_ssh",
+        "no_ssh_check",
+        "force_multi",
+        "elastic_training",
+        "save_pid",
+        "bind_cores_to_rank",
+        "help",
     )
-} | {"-h": "help"}  # fmt: skip
+} | {"-h": "help"}
 #: What the runners hand on, by the beginning of the name.
 _PREFIXES = ("NCCL", "PYTHON", "MLFLOW", "MV2", "UCX")
 _LINE = re.compile(r"^(\S+)\s+slots=(\d{1,6})")

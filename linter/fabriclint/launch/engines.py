@@ -6,7 +6,8 @@ from fabriclint.launch.facts import NOT_SAID, Fact, Launcher, integer
 from fabriclint.launch.word import HOLE, Word
 from fabriclint.node import UNKNOWN
 
-#: fact -> spellings. Sources: vllm 0.33.0 engine/arg_utils.py, sglang 0.5.23 server_args.py, TensorRT-LLM@020c89e.
+#: fact -> spellings.
+#: Sources: vllm 0.33.0 engine/arg_utils.py, sglang 0.5.23 server_args.py, TensorRT-LLM@020c89e.
 _VLLM: dict[str, tuple[str, ...]] = {
     "tensor": ("--tensor-parallel-size", "-tp"),
     "pipeline": ("--pipeline-parallel-size", "-pp"),
@@ -32,15 +33,40 @@ _TRTLLM: dict[str, tuple[str, ...]] = {
 _TABLES: dict[str, dict[str, tuple[str, ...]]] = {"vllm": _VLLM, "sglang": _SGLANG, "trtllm": _TRTLLM}
 #: Other long options that a prefix could mean just as well.
 _OTHERS = {
-    "vllm": ("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size", "--data-parallel-size-local",
-             "--data-parallel-start-rank", "--data-parallel-address", "--data-parallel-rpc-port", "--data-parallel-backend",
-             "--data-parallel-hybrid-lb", "--data-parallel-external-lb", "--data-parallel-rank", "--node-rank", "--nnodes",
-             "--master-addr", "--master-port", "--no-enable"),
-    "sglang": ("--tp-size", "--pp-size", "--dp-size", "--pp-max-micro-batch-size", "--pp-async-batch-depth",
-               "--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size", "--nnodes", "--node-rank",
-               "--dist-init-addr", "--nccl-init-addr"),
+    "vllm": (
+        "--tensor-parallel-size",
+        "--pipeline-parallel-size",
+        "--data-parallel-size",
+        "--data-parallel-size-local",
+        "--data-parallel-start-rank",
+        "--data-parallel-address",
+        "--data-parallel-rpc-port",
+        "--data-parallel-backend",
+        "--data-parallel-hybrid-lb",
+        "--data-parallel-external-lb",
+        "--data-parallel-rank",
+        "--node-rank",
+        "--nnodes",
+        "--master-addr",
+        "--master-port",
+        "--no-enable",
+    ),
+    "sglang": (
+        "--tp-size",
+        "--pp-size",
+        "--dp-size",
+        "--pp-max-micro-batch-size",
+        "--pp-async-batch-depth",
+        "--tensor-parallel-size",
+        "--pipeline-parallel-size",
+        "--data-parallel-size",
+        "--nnodes",
+        "--node-rank",
+        "--dist-init-addr",
+        "--nccl-init-addr",
+    ),
     "trtllm": (),
-}  # fmt: skip
+}
 
 
 def read(family: str, words: list[Word]) -> Launcher:

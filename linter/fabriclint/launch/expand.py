@@ -224,7 +224,7 @@ class Expander:
             raw, self.state.origin.source, start, max(start, end), is_open, glob, field.starts, field.ends
         )
 
-    def _tilde(
+    def _tilde(  # noqa: PLR0917
         self, text: str, part: Literal, parts: Raw, position: int, assignment: bool, line: _Line
     ) -> str:
         """Replace `~` at the start (in assignments also behind `:`); returns what is left to add."""
@@ -319,7 +319,15 @@ class Expander:
                 return "/dev/fd/63"
             if part.body is None:
                 return HOLE
-            return self.runner.capture(part.body, self.state).rstrip("\n")
+            if not part.detached:
+                return self.runner.capture(part.body, self.state).rstrip("\n")
+            kept = self.state.origin
+            source, start, end = kept.place(part.start, part.end)
+            length = part.end - part.start
+            self.state.origin = Origin(source, start, [start] * length, [end] * length)
+            text = self.runner.capture(part.body, self.state).rstrip("\n")
+            self.state.origin = kept
+            return text
         if isinstance(part, Arithmetic):
             value = self.arithmetic(part.body)
             return HOLE if value is None else str(value)
@@ -523,10 +531,14 @@ def _merge(parts: Raw) -> Raw:
     for part in parts:
         last = out[-1] if out else None
         if (
-            isinstance(part, Literal) and isinstance(last, Literal) and not part.quoted and not last.quoted
-            and last.end == part.start and last.end - last.start == len(last.text)
+            isinstance(part, Literal)
+            and isinstance(last, Literal)
+            and not part.quoted
+            and not last.quoted
+            and last.end == part.start
+            and last.end - last.start == len(last.text)
             and part.end - part.start == len(part.text)
-        ):  # fmt: skip
+        ):
             out[-1] = Literal(last.text + part.text, last.start, part.end)
         else:
             out.append(part)

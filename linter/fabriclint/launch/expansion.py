@@ -96,9 +96,10 @@ def build(
 ) -> dict[str, str | Unknown]:
     """A container's environment in the kubelet's order.
 
-    `inherited`: what envFrom gives, in order; `env`: (name, value) in list order, where the value of a valueFrom
-    is UNKNOWN when not in view and None when an optional key is missing. Values of `env` see envFrom, the Service
-    variables and what stands before them. To pass a value that must not be expanded (valueFrom), double its `$`.
+    `inherited`: what envFrom gives, in order; `env`: (name, value) in list order, where the value of a
+    valueFrom is UNKNOWN when not in view and None when an optional key is missing. Values of `env` see envFrom,
+    the Service variables and what stands before them. A value that must not be expanded (valueFrom): double
+    its `$`.
     """
     result: dict[str, str | Unknown] = dict(inherited)
     service = services or {}

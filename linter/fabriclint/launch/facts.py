@@ -42,8 +42,8 @@ NOT_SAID = Fact()
 class Forwarded:
     """A variable that the launcher hands to its ranks.
 
-    `value` None: the launcher's own value goes. `form`: x, env_list, genv, list, export. `works`: False when the
-    text has no effect (`-x A,B`), UNKNOWN when that depends on the launcher's version.
+    `value` None: the launcher's own value goes. `form`: x, env_list, genv, list, export. `works`: False when
+    the text has no effect (`-x A,B`), UNKNOWN when that depends on the launcher's version.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Refusal:
 class Launcher:
     """One launcher as called.
 
-    `forwards`: which of its variables the ranks get: all, listed (`forwarded` only), none, patterns (names that
+    `forwards`: which of its variables the ranks get: all, listed (`forwarded` only), patterns (names that
     begin with one of `prefixes`), or UNKNOWN. `inner`: the words of the program that it starts. `unclear`: an
     unknown word among the options; facts that were read may be changed by it.
     """
@@ -130,7 +130,7 @@ class Launcher:
 
 
 def integer(text: str | Unknown | None, place: Place | None) -> Fact:
-    """A number as Python's int() reads it; UNKNOWN when the text is unknown, the text itself when it is none."""
+    """A number as Python's int() reads it; UNKNOWN for an unknown text, the text itself when it is none."""
     if text is None:
         return NOT_SAID
     if isinstance(text, Unknown) or HOLE in text:

@@ -20,13 +20,18 @@ class Parsed:
 
 
 def parse(
-    words: list[Word], valued: dict[str, str], flags: dict[str, str], *, prefixes: bool = True, remainder: bool = True,
+    words: list[Word],
+    valued: dict[str, str],
+    flags: dict[str, str],
+    *,
+    prefixes: bool = True,
+    remainder: bool = True,
     strict: bool = True,
-) -> Parsed:  # fmt: skip
+) -> Parsed:
     """Read `words` (without the program).
 
-    `valued`, `flags`: spelling -> name. `remainder`: the first word that is no option, and all behind it, belong to
-    the program; else words that are no options are collected. `strict`: an unknown option is an error.
+    `valued`, `flags`: spelling -> name. `remainder`: the first word that is no option, and all behind it,
+    belong to the program; else words that are no options are collected. `strict`: an unknown option is an error.
     """
     out = Parsed()
     spellings = {**valued, **flags}

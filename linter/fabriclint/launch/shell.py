@@ -201,7 +201,7 @@ class Sourced:
 
 @dataclass(slots=True)
 class Invocation:
-    """A program that is started. `environment`: what differs from the container's; `cleared`: nothing else is there."""
+    """A program that is started. `environment`: what differs from the container's; `cleared`: it is all."""
 
     words: list[Word]
     environment: dict[str, Assignment]
@@ -512,7 +512,7 @@ class Shell:
                 file = (target.raw, one.op in (">>", "&>>"))
         return True, given, file
 
-    def _write(
+    def _write(  # noqa: PLR0917
         self, file: tuple[str, bool], text: str, state: State, start: int, end: int, word: Word | None = None
     ) -> None:
         path, append = file
@@ -712,10 +712,18 @@ class Shell:
 
     # -- simple commands
 
-    def store(
-        self, state: State, name: str, value: str | None, start: int, end: int, place: Place | None = None, *,
-        export: bool | None = None, items: list[str] | None = None,
-    ) -> None:  # fmt: skip
+    def store(  # noqa: PLR0917
+        self,
+        state: State,
+        name: str,
+        value: str | None,
+        start: int,
+        end: int,
+        place: Place | None = None,
+        *,
+        export: bool | None = None,
+        items: list[str] | None = None,
+    ) -> None:
         """Assign, remove (`value` None) or export a variable."""
         exported = state.exported(name) if export is None else export
         if "a" in state.options and value is not None:
@@ -843,9 +851,17 @@ class Shell:
         return words
 
     def program(
-        self, words: list[Word], state: State, sink: Sink | None, given: Word | None, *,
-        declared: list[Assign] | None = None, expander: Expander | None = None, builtins: bool = True, functions: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        words: list[Word],
+        state: State,
+        sink: Sink | None,
+        given: Word | None,
+        *,
+        declared: list[Assign] | None = None,
+        expander: Expander | None = None,
+        builtins: bool = True,
+        functions: bool = True,
+    ) -> None:
         """Start what the words say."""
         from fabriclint.launch.builtin import BUILTINS, Call
 
@@ -978,10 +994,18 @@ class Shell:
         self.spend(len(state.variables) + len(words))
         self.seen.invocations.append(
             Invocation(
-                words, environment, state.certainty, self.tick(), self.background > 0, self.substituting > 0,
-                state.under_sh, state.cleared, state.open_names, state.cwd,
+                words,
+                environment,
+                state.certainty,
+                self.tick(),
+                self.background > 0,
+                self.substituting > 0,
+                state.under_sh,
+                state.cleared,
+                state.open_names,
+                state.cwd,
             )
-        )  # fmt: skip
+        )
 
     def _env(self, words: list[Word], state: State, sink: Sink | None, given: Word | None) -> None:
         child = state.copy()

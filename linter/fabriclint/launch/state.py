@@ -1,4 +1,4 @@
-"""What a shell knows at one point of its text: variables, positional words, files it wrote, how sure it is."""
+"""What a shell knows at one point of its text: variables, words, files it wrote, how sure it is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Certainty(IntEnum):
-    """Whether a command runs: in any case; if what stands before succeeds; in one branch of an open choice."""
+    """Whether a command runs: surely; if what stands before succeeds; in one branch of an open choice."""
 
     MAYBE = 0
     EXPECTED = 1
@@ -171,10 +171,25 @@ class State:
     def copy(self) -> State:
         """An independent copy."""
         return State(
-            self.environment, self.bash, self.under_sh, dict(self.variables), list(self.positional),
-            self.positional_open, self.name, dict(self.functions), dict(self.files), set(self.options), self.certainty,
-            self.status, self.asked, self.cwd, self.open_names, self.cleared, list(self.local_scopes), self.origin,
-        )  # fmt: skip
+            self.environment,
+            self.bash,
+            self.under_sh,
+            dict(self.variables),
+            list(self.positional),
+            self.positional_open,
+            self.name,
+            dict(self.functions),
+            dict(self.files),
+            set(self.options),
+            self.certainty,
+            self.status,
+            self.asked,
+            self.cwd,
+            self.open_names,
+            self.cleared,
+            list(self.local_scopes),
+            self.origin,
+        )
 
     def become(self, other: State) -> None:
         """Take over all of another state."""

@@ -79,6 +79,7 @@ class Substitution:
     end: int
     quoted: bool
     process: bool = False
+    detached: bool = False
 
 
 @dataclass(slots=True)
@@ -765,8 +766,8 @@ class Parser:
     def parts(self, mode: str) -> Raw:
         """The parts of a word.
 
-        Modes: word, regex (behind `=~`), dq (up to `"`), brace and bracedq (up to `}`), slash (up to `/` or `}`),
-        here, arith (to the end).
+        Modes: word, regex (behind `=~`), dq (up to `"`), brace and bracedq (up to `}`), slash (up to `/`
+        or `}`), here, arith (to the end).
         """
         out: Raw = []
         text = self.text
@@ -949,9 +950,9 @@ class Parser:
         self._enter()
         script = Parser("".join(inner), bash=self.bash, depth=self.depth).script()
         self.depth -= 1
-        # Offsets of the inner text are not those of the script: the programs are read, their places are not used.
+        # Offsets of the inner text are not those of the script: its words stand where the backquotes do.
         body = None if script.error else [chain for line in script.lines for chain in line]
-        return Substitution(body, start, self.i, quoted)
+        return Substitution(body, start, self.i, quoted, detached=True)
 
     def _braced(self, quoted: bool) -> Part:
         """`${...}`."""

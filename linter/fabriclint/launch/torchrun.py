@@ -13,11 +13,31 @@ from fabriclint.launch.word import HOLE, Place, Word
 from fabriclint.node import UNKNOWN, Unknown
 
 _VALUED = both(
-    "nnodes", "nproc_per_node", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "max_restarts", "monitor_interval",
-    "start_method", "event_log_handler", "log_dir", "redirects", "tee", "local_ranks_filter", "duplicate_stdout_filters",
-    "duplicate_stderr_filters", "node_rank", "master_addr", "master_port", "local_addr", "logs_specs", "numa_binding",
-    "role", "signals_to_handle",
-) | {"-r": "redirects", "-t": "tee"}  # fmt: skip
+    "nnodes",
+    "nproc_per_node",
+    "rdzv_backend",
+    "rdzv_endpoint",
+    "rdzv_id",
+    "rdzv_conf",
+    "max_restarts",
+    "monitor_interval",
+    "start_method",
+    "event_log_handler",
+    "log_dir",
+    "redirects",
+    "tee",
+    "local_ranks_filter",
+    "duplicate_stdout_filters",
+    "duplicate_stderr_filters",
+    "node_rank",
+    "master_addr",
+    "master_port",
+    "local_addr",
+    "logs_specs",
+    "numa_binding",
+    "role",
+    "signals_to_handle",
+) | {"-r": "redirects", "-t": "tee"}
 _FLAGS = both("standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env", "help") | {
     "-m": "module",
     "-h": "help",

@@ -39,9 +39,10 @@ def pieces_of(raw: str) -> tuple[str | Unknown, ...]:
 class Word:
     """A word after all expansions.
 
-    `raw` holds a `HOLE` where a stretch is unknown. `open`: it may be any number of words (an unquoted unknown).
+    `raw` holds a `HOLE` where a stretch is unknown. `open`: it may be any number of words (an unquoted
+    unknown).
     `glob`: it holds unquoted pattern characters and stays as written only when no file matches.
-    `starts`, `ends`: for each character where it comes from in the source; None where text and source run alike.
+    `starts`, `ends`: for each character where it comes from; None where text and source run alike.
     """
 
     raw: str
