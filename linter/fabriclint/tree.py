@@ -89,9 +89,12 @@ def _events(text: str, pure: bool) -> Iterator[Any]:
 
 
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:[ \t]+#[^\r\n]*|\s)*|!<[^>]*>(?:[ \t]+#[^\r\n]*|\s)*)+")
-_EMPTY_AFTER = re.compile(r"(?:\s|(?<=\s)#[^\r\n]*)*[:\-?]")
+_EMPTY_AFTER = re.compile(r"(?:\s|(?<=\s)#[^\r\n]*+)*+[:\-?]")
 _STYLES = {"": "plain", None: "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
 _GO_REFUSES = re.compile(r"\\(?:\\|(/|u[dD][89a-fA-F][0-9a-fA-F]{2}))")
+_FLOW_TROUBLE = re.compile(r"unexpected ':'|flow (?:mapping|sequence)")
+#: Characters up to which a text that libyaml refused is read again by the slow parser.
+_RETRY_LIMIT = 200_000
 _BAD_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -108,6 +111,12 @@ def build_tree(doc: Document, text: str, base: int = 0, *, pure: bool = False) -
         related = tuple((s + base, e + base, m) for s, e, m in error.related)
         raise TreeError(error.start + base, error.end + base, error.reason, related=related) from None
     except (YAMLError, UnicodeError, ValueError, OverflowError) as error:
+        if not pure and len(text) < _RETRY_LIMIT and _FLOW_TROUBLE.search(str(error)):
+            # libyaml refuses what Go's reader takes: `[nginx:1.0]`, `{url: http://x?y}`.
+            try:
+                return build_tree(doc, text, base, pure=True)
+            except TreeError:
+                pass
         bad = _BAD_CHARACTER.search(text)
         if bad is not None and not isinstance(error, MarkedYAMLError):
             reason = f"character U+{ord(bad[0]):04X} is not allowed in YAML"
@@ -246,7 +255,8 @@ class _Builder:
                 end = max(start, end) if value or style != "plain" else start
             if event.ctag is not None:
                 tag = str(event.tag)
-        elif start == end and self.pure:
+        elif start == end and not value and style == "plain":
+            # The parsers put an empty value at different places, up to the next token: right behind the indicator.
             after = _EMPTY_AFTER.match(self.text, self.last)
             start = end = after.end() if after is not None and after.end() <= start else self.last
         resolved: bool | int | float | str | None = value
@@ -288,9 +298,7 @@ class _Builder:
         """Go's reader refuses two escapes that JSON has: a slash, and halves of surrogate pairs."""
         for found in _GO_REFUSES.finditer(self.text, start, end):
             if found[1] is not None:
-                reason = (
-                    f"escape '\\{found[1]}' is JSON and not YAML as Kubernetes reads it"
-                )
+                reason = f"escape '\\{found[1]}' is JSON and not YAML as Kubernetes reads it"
                 raise TreeError(found.start(), found.end(), reason)
 
     def open(self, event: Any, mapping: bool) -> None:
@@ -313,6 +321,7 @@ class _Builder:
             else Sequence(self.doc, start + self.base, start)
         )
         made.flow = bool(event.flow_style)
+        self.last = start + 1 if made.flow else start
         if anchor is not None:
             self.anchors[anchor] = None
         self.stack.append(_Open(self.node, self.key, self.key_start, self.key_end, self.merge, anchor))

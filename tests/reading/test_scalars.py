@@ -30,14 +30,21 @@ def test_each_value_is_what_kubernetes_reads():
         root, problems = read("v: " + text + "\n")
         if expected is None:
             value = root.scalar("v").value if root is not None and root.scalar("v") is not None else None
-            if not problems and not (isinstance(value, float) and not math.isfinite(value)):
+            if (
+                root is not None
+                and not problems
+                and not (isinstance(value, float) and not math.isfinite(value))
+            ):
                 wrong.append((text, "accepted", value))
         elif root is None:
             wrong.append((text, expected, [p.message for p in problems]))
         else:
             node = root.at("v")
             value = node.plain() if node is not None else None
-            if json.loads(json.dumps(value)) != expected[0] or isinstance(value, bool) != isinstance(expected[0], bool):
+            same = value == expected[0] or (
+                isinstance(value, float) and math.isclose(value, expected[0], rel_tol=1e-15)
+            )
+            if not same or isinstance(value, bool) != isinstance(expected[0], bool):
                 wrong.append((text, expected[0], value))
     assert wrong == []
 
@@ -45,7 +52,7 @@ def test_each_value_is_what_kubernetes_reads():
 def test_each_key_is_what_kubernetes_reads():
     wrong = []
     for text, _, expected in ROWS:
-        if expected is None:
+        if expected is None or text.startswith(("---", "{")):  # other things below a head
             continue
         root, problems = read(text + ": x\n")
         if expected is False:
