@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fabriclint.launch import Certainty, Launch, read_launch
 from fabriclint.launch.expansion import expand
-from fabriclint.launch.word import argument
 from fabriclint.node import UNKNOWN
 
 _SCRIPT = """set -ex
@@ -67,7 +66,7 @@ def test_kubernetes_expansion_leads_back_to_the_text() -> None:
     launch = read_launch(
         [],
         lambda _: None,
-        words=[w for w in map(lambda k: expand("bash -c".split()[k], lambda _: None).word(k), (0, 1))]
+        words=[expand(["bash", "-c"][k], lambda _: None).word(k) for k in (0, 1)]
         + [made.word(2)],
     )
     word = launch.programs[0].invocation.words[1]

@@ -15,7 +15,7 @@ from fabriclint.node import UNKNOWN
 
 _DATA = Path(__file__).parent.parent / "data" / "launch"
 _BASE = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root"}
-_PROGRAMS = "torchrun failing python mpirun ray vllm accelerate ssh sudo nsys".split()
+_PROGRAMS = ["torchrun", "failing", "python", "mpirun", "ray", "vllm", "accelerate", "ssh", "sudo", "nsys"]
 
 
 def rows(name: str) -> list[list[str]]:

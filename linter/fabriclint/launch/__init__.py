@@ -85,7 +85,7 @@ class Launch:
         launcher = self.launcher
         if launcher is not None:
             return launcher.family
-        return UNKNOWN if self.open or self.unseen or self.image else None
+        return UNKNOWN if self.open or self.unseen or self.image or self.refused else None
 
     @property
     def forwarded(self) -> list[Forwarded]:
@@ -137,8 +137,9 @@ def read_launch(
     """Read command + args of a container.
 
     `argv`: the texts as the container receives them (after `$(VAR)`); `words`: the same as words with their
-    places, when expansion moved them (`Expanded.word`). `environment`: the variables: UNKNOWN when not in view,
-    None when certainly unset. `image_shell`: what `sh` is there: bash, dash or unknown. Never raises.
+    places, when expansion moved them (`Expanded.word`). `environment`: UNKNOWN for names that are not in view,
+    None for names that nothing sets (PET_* and the like: no image does). `image_shell`: what `sh` is there:
+    bash, dash or unknown. Never raises.
     """
     launch = Launch()
     given = list(words) if words is not None else [argument(a, i) for i, a in enumerate(argv)]
@@ -227,7 +228,7 @@ def _character(launch: Launch) -> None:
         if isinstance(name, Unknown):
             return
         names.append(name)
-    if launch.open or launch.unseen or launch.image:
+    if launch.open or launch.unseen or launch.image or launch.refused:
         launch.probe = bool(names) and any(programs.PROBES.fullmatch(n) for n in names)
         return
     from fabriclint.launch.shell import _HELPERS
@@ -235,5 +236,5 @@ def _character(launch: Launch) -> None:
     own = [n for n in names if n not in _HELPERS or n in programs.IDLE]
     if any(p.launchers and not programs.PROBES.fullmatch(str(p.name)) for p in launch.programs):
         return
-    launch.idle = all(n in programs.IDLE for n in own)
+    launch.idle = bool(own) and all(n in programs.IDLE for n in own)
     launch.probe = launch.idle or any(programs.PROBES.fullmatch(n) for n in names)

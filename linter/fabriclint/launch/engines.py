@@ -79,7 +79,8 @@ def read(family: str, words: list[Word]) -> Launcher:
     while i < len(words):
         word = words[i]
         raw = word.raw
-        if word.open or raw[:1] == HOLE:
+        if word.open and i and (not words[i - 1].raw.startswith("--") or "=" in words[i - 1].raw):
+            # The model, or the value of an option before it, is one word; anything else may be options.
             made.unclear = True
         name, equals, value = raw.partition("=")
         if family == "vllm" and name.startswith("--"):
@@ -112,8 +113,6 @@ def read(family: str, words: list[Word]) -> Launcher:
             i += 1
         elif i + 1 < len(words):
             text, place = words[i + 1].raw, words[i + 1].place
-            if words[i + 1].open:
-                made.unclear = True
             i += 2
         else:
             break

@@ -98,8 +98,7 @@ def build(
 
     `inherited`: what envFrom gives, in order; `env`: (name, value) in list order, where the value of a
     valueFrom is UNKNOWN when not in view and None when an optional key is missing. Values of `env` see envFrom,
-    the Service variables and what stands before them. A value that must not be expanded (valueFrom): double
-    its `$`.
+    the Service variables and what stands before them. Double the `$` of a value that is not to be expanded.
     """
     result: dict[str, str | Unknown] = dict(inherited)
     service = services or {}

@@ -113,9 +113,6 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
             made.refuse(raw, f"the option '{raw}' does not exist in Open MPI", word.place)
             made.unclear = True
             arguments, taken = [], 1
-        if any(a.open for a in arguments):
-            made.forget()
-            made.forwards = UNKNOWN
         if dashes == 1 and name in ("map-by", "bind-to", "rank-by"):
             made.refuse(raw, f"'{raw}' is written with one dash", word.place, "Open MPI 5.0.10 and later")
         if name in ("np", "n", "c"):
@@ -179,14 +176,15 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
     values = [t.value for t in totals]
     if values and all(isinstance(v, int) for v in values):
         made.processes = Fact(sum(v for v in values if isinstance(v, int)), totals[0].place)
-        if len(totals) == 1 and isinstance(per_node.value, int) and isinstance(made.nodes.value, int):
-            if (
-                isinstance(made.processes.value, int)
-                and made.processes.value > per_node.value * made.nodes.value
-            ):
-                made.refuse(
-                    str(made.processes.value), "more processes than per-node places", made.processes.place
-                )
+        most = (
+            per_node.value * made.nodes.value
+            if len(totals) == 1 and isinstance(per_node.value, int) and isinstance(made.nodes.value, int)
+            else None
+        )
+        if most is not None and isinstance(made.processes.value, int) and made.processes.value > most:
+            made.refuse(
+                str(made.processes.value), "more processes than per-node places", made.processes.place
+            )
         if made.hosts is not None and not made.oversubscribe and per_node.value is None:
             slots = [c for _, c in made.hosts]
             total = made.processes.value

@@ -31,7 +31,8 @@ def parse(
     """Read `words` (without the program).
 
     `valued`, `flags`: spelling -> name. `remainder`: the first word that is no option, and all behind it,
-    belong to the program; else words that are no options are collected. `strict`: an unknown option is an error.
+    belong to the program; else words that are no options are collected. `strict`: an unknown option is
+    an error.
     """
     out = Parsed()
     spellings = {**valued, **flags}
@@ -84,8 +85,6 @@ def parse(
             out.values[valued[found]] = (value, word.part(len(name) + 1, len(raw)) if value else word.place)
             i += 1
         elif i + 1 < len(words) and (not words[i + 1].raw.startswith("-") or _negative(words[i + 1].raw)):
-            if words[i + 1].open:
-                out.unclear = True
             out.values[valued[found]] = (words[i + 1].raw, words[i + 1].place)
             i += 2
         else:

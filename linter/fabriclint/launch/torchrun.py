@@ -117,6 +117,7 @@ def read(words: list[Word], lookup: Lookup, *, launch: bool = False) -> Launcher
     per = made.processes_per_node.value
     if isinstance(per, str) and per not in ("auto", "gpu", "cpu", "xpu"):
         made.refuse(per, f"'{per}' is neither a number nor auto, gpu, cpu or xpu", place)
+        made.processes_per_node = Fact(UNKNOWN, place)
     if isinstance(low, int) and low == high and isinstance(per, int):
         made.processes = Fact(low * per, made.processes_per_node.place)
     # -- where they meet
