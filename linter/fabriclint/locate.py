@@ -81,7 +81,7 @@ def _outer(host: Scalar, start: int, end: int) -> tuple[int, int]:
 def _span(node: Node, document: Document, on_key: bool, within: Span | None) -> Span:
     if node.via is None:
         return _own_span(node, document, on_key, within)
-    # The key above an alias, or the `<<` that merged it, is the user's own; everything else is the alias itself.
+    # The key above an alias, or the `<<` that merged it, is the user's own; all else is the alias itself.
     outermost = node.parent is None or node.parent.via is not node.via
     if on_key and outermost and node.key_start >= 0:
         return node.key_start, node.key_end

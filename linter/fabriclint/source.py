@@ -124,7 +124,9 @@ def _has_kind(document: Document) -> bool:
 def _set_role(document: Document, judged: bool) -> None:
     if not isinstance(document.root, Mapping) or not (judged or _has_kind(document)):
         return
-    partial = "$patch" in document.source.text[document.start : document.end]
+    partial = "$patch" in document.source.text[document.start : document.end] and any(
+        isinstance(node, Mapping) and "$patch" in node.fields for node in document.root.walk()
+    )
     document.role = Role.PARTIAL if partial else Role.MANIFEST
 
 

@@ -111,7 +111,7 @@ def build_tree(doc: Document, text: str, base: int = 0, *, pure: bool = False) -
         related = tuple((s + base, e + base, m) for s, e, m in error.related)
         raise TreeError(error.start + base, error.end + base, error.reason, related=related) from None
     except (YAMLError, UnicodeError, ValueError, OverflowError) as error:
-        if not pure and len(text) < _RETRY_LIMIT and _FLOW_TROUBLE.search(str(error)):
+        if not pure and len(text) < _RETRY_LIMIT and _FLOW_TROUBLE.search(str(error)) and "{{" not in text:
             # libyaml refuses what Go's reader takes: `[nginx:1.0]`, `{url: http://x?y}`.
             try:
                 return build_tree(doc, text, base, pure=True)
@@ -256,7 +256,7 @@ class _Builder:
             if event.ctag is not None:
                 tag = str(event.tag)
         elif start == end and not value and style == "plain":
-            # The parsers put an empty value at different places, up to the next token: right behind the indicator.
+            # Parsers put an empty value anywhere up to the next token; here: right behind its indicator.
             after = _EMPTY_AFTER.match(self.text, self.last)
             start = end = after.end() if after is not None and after.end() <= start else self.last
         resolved: bool | int | float | str | None = value

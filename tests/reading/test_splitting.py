@@ -156,3 +156,15 @@ def test_invalid_bytes_are_a_problem_in_a_manifest_only():
     source = read_source("x.yaml", HEAD.encode() + b"a: \xff\n")
     assert codes(source) == [("DOC001", "error", 3)]
     assert read_source("x.yaml", b"a: \xff\n").problems == []
+
+
+def test_only_a_patch_directive_as_a_key_makes_a_document_partial():
+    _, (patch,) = read(HEAD + "spec:\n  containers:\n  - name: a\n    $patch: delete\n")
+    _, (script,) = read(HEAD + "a: echo $patch\n")
+    assert (patch.role, script.role) == (Role.PARTIAL, Role.MANIFEST)
+
+
+def test_what_json_escapes_and_yaml_does_not_is_read_in_json_files():
+    source, (document,) = read('{"apiVersion": "v1", "kind": "X", "a": "\\/\\ud83d\\ude00"}')
+    assert document.root.string("a") == "/\U0001f600"
+    assert source.problems == []
