@@ -66,8 +66,7 @@ def test_kubernetes_expansion_leads_back_to_the_text() -> None:
     launch = read_launch(
         [],
         lambda _: None,
-        words=[expand(["bash", "-c"][k], lambda _: None).word(k) for k in (0, 1)]
-        + [made.word(2)],
+        words=[expand(["bash", "-c"][k], lambda _: None).word(k) for k in (0, 1)] + [made.word(2)],
     )
     word = launch.programs[0].invocation.words[1]
     assert text[word.start : word.end] == "--nnodes=$(N)"

@@ -136,8 +136,8 @@ def read_launch(
 ) -> Launch:
     """Read command + args of a container.
 
-    `argv`: the texts as the container receives them (after `$(VAR)`); `words`: the same as words with their
-    places, when expansion moved them (`Expanded.word`). `environment`: UNKNOWN for names that are not in view,
+    `argv`: the texts as the container receives them (after `$(VAR)`); `words`: the same as words with
+    their places, when expansion moved them (`Expanded.word`). `environment`: UNKNOWN for names not in view,
     None for names that nothing sets (PET_* and the like: no image does). `image_shell`: what `sh` is there:
     bash, dash or unknown. Never raises.
     """

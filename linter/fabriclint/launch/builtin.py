@@ -179,6 +179,8 @@ def _declare(call: Call) -> None:
     items = call.words[1:]
     while items and re.fullmatch(r"[-+][A-Za-z]+", items[0].raw):
         option = items.pop(0).raw
+        if kind == "export" and not call.state.bash and option != "-p":
+            raise ShellExitError(2)
         if option[0] == "-" and "x" in option:
             export = True
         if (kind == "export" and "n" in option) or (option[0] == "+" and "x" in option):
@@ -287,6 +289,8 @@ def _shift(call: Call) -> None:
         call.state.status = None
     elif int(count[:6]) > len(call.state.positional):
         call.state.status = 1
+        if not call.state.bash:
+            raise ShellExitError(2)
     else:
         call.state.positional = call.state.positional[int(count[:6]) :]
 

@@ -43,7 +43,7 @@ class Runner(Protocol):
 class _Field:
     """A word in the making."""
 
-    __slots__ = ("chars", "ends", "glob", "loose", "marked", "starts", "whole")
+    __slots__ = ("at", "chars", "ends", "glob", "loose", "marked", "starts", "whole")
 
     def __init__(self) -> None:
         self.chars: list[str] = []
@@ -53,6 +53,16 @@ class _Field:
         self.glob = False
         self.loose = False  # an unquoted unknown is in it
         self.whole: Word | None = None
+        self.at = (0, 0)
+
+    def absorb(self) -> None:
+        """More text joins a word that was taken over as it was."""
+        if self.whole is not None:
+            text, self.whole = self.whole.raw, None
+            self.chars.extend(text)
+            self.starts.extend([self.at[0]] * len(text))
+            self.ends.extend([max(self.at)] * len(text))
+            self.marked = True
 
 
 class _Line:
@@ -72,6 +82,7 @@ class _Line:
     def add(self, text: str, start: int, end: int) -> None:
         """Append text that comes from a stretch of the script."""
         first, last = self.origin.start(start), self.origin.end(end)
+        self.field.absorb()
         self.field.chars.extend(text)
         self.field.starts.extend([first] * len(text))
         self.field.ends.extend([max(last, first)] * len(text))
@@ -141,6 +152,7 @@ class Expander:
 
         for position, part in enumerate(parts):
             if isinstance(part, Literal):
+                line.field.absorb()
                 if part.quoted:
                     line.field.marked = True
                 text = part.text
@@ -286,12 +298,15 @@ class Expander:
             if part.quoted:
                 if whole is not None and not field.chars and not field.marked:
                     field.whole = whole[k]
-                    line.next()
+                    field.at = (self.state.origin.start(part.start), self.state.origin.end(part.end))
+                    if k < len(texts) - 1:
+                        line.next()
                     continue
                 if unsure and k == len(texts) - 1:
                     field.loose = True
                 else:
                     field.marked = True
+                field.absorb()
                 field.chars.extend(text)
                 first, last = self.state.origin.start(part.start), self.state.origin.end(part.end)
                 field.starts.extend([first] * len(text))

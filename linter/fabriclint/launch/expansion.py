@@ -97,8 +97,8 @@ def build(
     """A container's environment in the kubelet's order.
 
     `inherited`: what envFrom gives, in order; `env`: (name, value) in list order, where the value of a
-    valueFrom is UNKNOWN when not in view and None when an optional key is missing. Values of `env` see envFrom,
-    the Service variables and what stands before them. Double the `$` of a value that is not to be expanded.
+    valueFrom is UNKNOWN when not in view, None when an optional key is missing. Values of `env` see
+    envFrom, the Service variables and what stands before them. Double the `$` of values that stay as they are.
     """
     result: dict[str, str | Unknown] = dict(inherited)
     service = services or {}

@@ -144,6 +144,7 @@ _QUESTIONS = frozenset(
 #: take a value.
 _WRAPPERS: dict[str, tuple[int, frozenset[str]]] = {
     "nohup": (0, frozenset()),
+    "time": (0, frozenset(("-o", "-f"))),
     "setsid": (0, frozenset()),
     "nice": (0, frozenset(("-n", "--adjustment"))),
     "ionice": (0, frozenset(("-c", "-n", "--class", "--classdata"))),
@@ -645,6 +646,13 @@ class Shell:
             if not self._round(command.body, state, sink):
                 return
 
+    def _select(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
+        def one(branch: State) -> None:
+            self.store(branch, command.name, HOLE, command.start, command.start)
+            self._once(command.body, branch, sink)
+
+        self.fork(state, [one, lambda _: None])
+
     def _cfor(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
         expander = Expander(self, state)
         parts: list[Raw] = [*command.arith, [], [], []][:3]
@@ -798,6 +806,11 @@ class Shell:
                 self.assign(assign, state, expander)
             return
         saved: dict[str, Variable | None] = {}
+        if command.assigns and not state.bash and words[0].raw in _SPECIAL:
+            # Before a special builtin assignments stay, and are not exported.
+            for assign in command.assigns:
+                self.assign(assign, state, expander)
+            command = Simple([], command.words, command.redirects, command.start, command.end)
         for assign in command.assigns:
             saved[assign.name] = state.variables.get(assign.name)
             mark = len(self.seen.assignments)
@@ -886,6 +899,9 @@ class Shell:
             state.asked = raw in _QUESTIONS
             state.status = 0
             handler(Call(self, words, state, sink, given, declared or [], expander))
+            return
+        if not state.bash and raw in _BASH_ONLY and raw != "source" and expander is not None:
+            state.status, state.asked = 127, False
             return
         if raw == "source" and expander is not None:
             place = first.place
@@ -1225,6 +1241,7 @@ def _seq(words: list[Word]) -> str:
 
 _BASH_ONLY = frozenset(
     [
+        "[[",
         "source",
         "declare",
         "typeset",
@@ -1242,4 +1259,7 @@ _BASH_ONLY = frozenset(
         "complete",
         "help",
     ]
+)
+_SPECIAL = frozenset(
+    (":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset", "times")
 )

@@ -440,7 +440,7 @@ class Parser:
             name = self._token().plain or ""
             if not _NAME.fullmatch(name):
                 raise self._error()
-            made = Compound("for", start, 0, name=name)
+            made = Compound("for" if length == 3 else "select", start, 0, name=name)
             self._newlines()
             if self._reserved() == "in":
                 self.i += 2
@@ -489,7 +489,7 @@ class Parser:
             self._expect(")")
             body = self._body("esac")
             end = ";;"
-            for op in (";;&", ";;", ";&"):
+            for op in (";;&", ";;", ";&") if self.bash else (";;",):
                 if self._ahead(op):
                     self.i += len(op)
                     end = op
