@@ -12,7 +12,7 @@ from json.decoder import JSONDecodeError
 from typing import TYPE_CHECKING, NoReturn
 
 from fabriclint.node import Entry, Mapping, Node, Scalar, Sequence
-from fabriclint.tree import DEPTH_LIMIT, Tree, TreeError, last_entry
+from fabriclint.tree import DEPTH_LIMIT, LatestEntries, Tree, TreeError
 
 if TYPE_CHECKING:
     from fabriclint.document import Document
@@ -48,6 +48,7 @@ class _Reader:
         self.doc = doc
         self.text = text
         self.duplicates: list[tuple[Entry, Entry]] = []
+        self.latest = LatestEntries()
 
     def fail(self, at: int, reason: str) -> NoReturn:
         length = len(self.text)
@@ -104,7 +105,7 @@ class _Reader:
             if text[colon : colon + 1] != ":":
                 self.fail(colon, "':' is missing after this key")
             node, end = self.value(_skip(text, colon + 1), depth + 1)
-            earlier = last_entry(made, key) if key in made.fields else None
+            earlier = self.latest.find(made, key) if key in made.fields else None
             made.put(key, node, at, key_end)
             if earlier is not None:
                 self.duplicates.append((earlier, made.entries[-1]))

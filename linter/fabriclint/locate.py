@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fabriclint.document import Document
+from fabriclint.document import Document, Source
 from fabriclint.embedded import host_offset
 from fabriclint.finding import Place
 from fabriclint.node import Mapping, Node, Scalar, Sequence
@@ -45,7 +45,7 @@ def locate(place: Place) -> Region:
         else:
             start, end = _outer(host, start, end)
         document = host.doc
-    return _region(document, start, end)
+    return region_of(document.source, start, end)
 
 
 def anchor_of(node: Node) -> tuple[str, Region] | None:
@@ -54,11 +54,11 @@ def anchor_of(node: Node) -> tuple[str, Region] | None:
     if node.via is None or node.doc is None or node.doc.host is not None:
         return None
     start, end = _own_span(node, node.doc, False, None)
-    return node.via.anchor, _region(node.doc, start, end)
+    return node.via.anchor, region_of(node.doc.source, start, end)
 
 
-def _region(document: Document, start: int, end: int) -> Region:
-    source = document.source
+def region_of(source: Source, start: int, end: int) -> Region:
+    """The region of a span of a source's text (a Problem, a comment), cut at its first line."""
     line, column = source.position(start)
     width = max(len(source.line(line)) - (column - 1), 0)
     length = max(min(end - start, width), 0)

@@ -12,6 +12,8 @@ from fabriclint.tree import Tree, TreeError, build_tree
 
 #: Lists whose loss leaves a workload without a part that it needs.
 _WHOLE = frozenset(("containers", "initContainers", "env", "envFrom", "volumes"))
+#: Problems of one kind that a text is given at most; a file with more is no one's manifest.
+_PROBLEM_LIMIT = 100
 _API_VERSION = re.compile(r"(?:\A|(?<=[\r\n\ufeff]))[\"']?apiVersion[\"']?[ \t]*:")
 _KIND = re.compile(r"(?:\A|(?<=[\r\n\ufeff]))[\"']?kind[\"']?[ \t]*:")
 _JSON_KEYS = re.compile(r"\A\s*\{.*?\"(?:apiVersion|kind)\"\s*:", re.DOTALL)
@@ -150,7 +152,7 @@ class _StreamReader:
     def problem(
         self, code: str, severity: str, start: int, end: int, message: str, *related: tuple[int, int, str]
     ) -> None:
-        if self.judged:
+        if self.judged and len(self.problems) < _PROBLEM_LIMIT:
             self.problems.append(Problem(code, severity, start, end, message, related))
 
     def read(self, number: int, chunk: Chunk) -> None:
@@ -272,7 +274,7 @@ class _StreamReader:
 
 
 def _report_duplicates(source: Source, tree: Tree) -> None:
-    for first, second in tree.duplicates:
+    for first, second in tree.duplicates[:_PROBLEM_LIMIT]:
         lost = first.value
         whole = second.key in _WHOLE and isinstance(lost, Sequence) and bool(lost.items)
         one, two = source.position(first.key_start)[0], source.position(second.key_start)[0]
@@ -289,7 +291,7 @@ def _report_duplicates(source: Source, tree: Tree) -> None:
 
 
 def _report_merges(source: Source, tree: Tree) -> None:
-    for before, after, merge, anchor in tree.overwritten:
+    for before, after, merge, anchor in tree.overwritten[:_PROBLEM_LIMIT]:
         if before.value.plain() == after.plain():
             continue
         shown = f"'<<: *{anchor}'" if anchor is not None else "'<<'"

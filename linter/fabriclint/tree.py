@@ -155,6 +155,8 @@ def _worded(error: Exception, text: str, base: int) -> TreeError:
         reason = "this line fits no level of indentation above it"
         if opened is not None:
             related = ((opened.index + base, opened.index + 1 + base, "the block begins here"),)
+    elif "expected node content" in problem or "expected the node content" in problem:
+        reason = "a value is missing here"
     elif "could not find expected ':'" in problem or "simple key" in context:
         reason = "':' is missing after this key"
         if opened is not None:
@@ -198,6 +200,7 @@ class _Builder:
         self.duplicates: list[tuple[Entry, Entry]] = []
         self.overwritten: list[Overwritten] = []
         self.copied = 0
+        self.latest = LatestEntries()
         self.last = 0  # where the last thing that was read ended, relative to the text
 
     def run(self) -> Tree:
@@ -397,7 +400,7 @@ class _Builder:
             key = self.key
             assert key is not None
             self.key = None
-            earlier = last_entry(parent, key) if key in parent.fields else None
+            earlier = self.latest.find(parent, key) if key in parent.fields else None
             parent.put(key, node, self.key_start, self.key_end)
             if earlier is not None and not earlier.merged:
                 self.duplicates.append((earlier, parent.entries[-1]))
@@ -412,7 +415,7 @@ class _Builder:
         for merged in reversed(maps):
             assert isinstance(merged, Mapping)
             for key, node in merged.fields.items():
-                earlier = last_entry(parent, key) if key in parent.fields else None
+                earlier = self.latest.find(parent, key) if key in parent.fields else None
                 if earlier is not None and not earlier.merged:
                     anchor = merged.via.anchor if merged.via is not None else None
                     self.overwritten.append(Overwritten(earlier, node, merge, anchor))
@@ -421,9 +424,18 @@ class _Builder:
                 parent.put(key, node, merged=True)
 
 
-def last_entry(mapping: Mapping, key: str) -> Entry | None:
-    """The latest entry with the key."""
-    for entry in reversed(mapping.entries):
-        if entry.key == key:
-            return entry
-    return None
+class LatestEntries:
+    """The latest entry of a key, by an index that is only made for mappings that repeat keys."""
+
+    def __init__(self) -> None:
+        self._known: dict[
+            int, tuple[int, dict[str, Entry]]
+        ] = {}  # by id of the mapping: entries indexed, index
+
+    def find(self, mapping: Mapping, key: str) -> Entry | None:
+        """The latest entry with the key in a mapping that is only added to."""
+        count, index = self._known.get(id(mapping), (0, {}))
+        for entry in mapping.entries[count:]:
+            index[entry.key] = entry
+        self._known[id(mapping)] = (len(mapping.entries), index)
+        return index.get(key)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fabriclint.comments import scan
 from fabriclint.finding import Place
-from fabriclint.locate import locate
+from fabriclint.locate import locate, region_of
 from fabriclint.source import manifests, parse, read_source
 
 HEAD = "apiVersion: v1\nkind: Pod\n"
@@ -60,6 +60,7 @@ def test_what_cannot_be_read_is_one_syntax_error(name):
     assert 0 <= problem.start < problem.end <= len(source.text)
     assert problem.message.endswith("; kubectl refuses the document.")
     assert len(problem.message) <= 200
+    assert region_of(source, problem.start, problem.end).line <= len(source.line_starts)
     assert documents[0].root is None
 
 
