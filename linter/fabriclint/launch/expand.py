@@ -428,6 +428,8 @@ class Expander:
         value = self._basic(part)
         op = part.op
         if part.length:
+            if value is None and "u" in self.state.options and part.name not in "@*#":
+                raise ShellExitError(1)
             return HOLE if value is not None and HOLE in value else str(len(value or ""))
         if op in (":-", "-", ":=", "=", ":?", "?", ":+", "+"):
             if value is not None and HOLE in value and value.strip(HOLE) == "":

@@ -98,7 +98,7 @@ def build(
 
     `inherited`: what envFrom gives, in order; `env`: (name, value) in list order, where the value of a
     valueFrom is UNKNOWN when not in view, None when an optional key is missing. Values of `env` see
-    envFrom, the Service variables and what stands before them. Double the `$` of values that stay as they are.
+    envFrom, the Service variables and what stands before them. Double the `$` of values that stay as is.
     """
     result: dict[str, str | Unknown] = dict(inherited)
     service = services or {}

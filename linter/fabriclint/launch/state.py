@@ -233,5 +233,5 @@ class State:
             self.open_names |= other.open_names
             self.cwd = self.cwd if self.cwd == other.cwd else None
             self.certainty = min(self.certainty, other.certainty)
-            if len(self.positional) != len(other.positional):
-                self.positional_open = True
+            if [w.raw for w in self.positional] != [w.raw for w in other.positional] or other.positional_open:
+                self.positional, self.positional_open = [], True
