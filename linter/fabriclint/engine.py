@@ -136,7 +136,11 @@ def _byte_test(text: str) -> bool:
 
 
 def read_workspace(
-    inputs: Iterable[tuple[str, bytes]], notes: list[Note], *, reported: bool = True, workspace: Workspace | None = None
+    inputs: Iterable[tuple[str, bytes]],
+    notes: list[Note],
+    *,
+    reported: bool = True,
+    workspace: Workspace | None = None,
 ) -> Workspace:
     """Parse the given (uri, bytes) pairs into a workspace."""
     from fabriclint.source import manifests, parse, read_source
@@ -150,7 +154,9 @@ def read_workspace(
         if any(d.role is Role.TEMPLATE for d in documents):
             notes.append(
                 Note(
-                    "note", "skipped-template", uri,
+                    "note",
+                    "skipped-template",
+                    uri,
                     "This file is a template: it becomes a manifest only after its expressions are filled in. "
                     "Render it and lint the result (helm template ... | fabriclint check -).",
                 )
@@ -318,7 +324,11 @@ def run_rules(
             continue
         path = settings.for_path(trainjob.uri)
         view = TrainJobView(
-            trainjob, runtime, path.trainer_version, path.trainer_version_set, contract_of(trainjob, path.contract)
+            trainjob,
+            runtime,
+            path.trainer_version,
+            path.trainer_version_set,
+            contract_of(trainjob, path.contract),
         )
         views.append(view)
     for job in jobs:
@@ -383,11 +393,18 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note]) -> Iterat
             )
     except Exception as error:  # a broken rule must not lose the run
         path = None
-        manifest = getattr(view, "manifest", None) or getattr(getattr(view, "workload", None), "manifest", None)
+        manifest = getattr(view, "manifest", None) or getattr(
+            getattr(view, "workload", None), "manifest", None
+        )
         if manifest is not None:
             path = manifest.uri
         notes.append(
-            Note("error", "internal-error", path, f"Rule {rule.code} failed: {type(error).__name__}: {error}. Please report it.")
+            Note(
+                "error",
+                "internal-error",
+                path,
+                f"Rule {rule.code} failed: {type(error).__name__}: {error}. Please report it.",
+            )
         )
 
 
@@ -411,7 +428,8 @@ def silence(findings: list[Finding], rules: list[Rule]) -> list[Finding]:
     for f in findings:
         causes = yields.get(f.code, set())
         if causes and (
-            causes & by_subject.get(id(f.subject), set()) or causes & by_manifest.get(id(_root(f.place.node)), set())
+            causes & by_subject.get(id(f.subject), set())
+            or causes & by_manifest.get(id(_root(f.place.node)), set())
         ):
             continue
         if f.code in silenced.get(id(f.subject), set()):
@@ -468,8 +486,10 @@ def enabled_rules(pack: Pack, settings: Settings) -> list[Rule]:
     for rule in rules:
         chosen = matches(rule, settings.select) if settings.select else (1 if rule.default else 0)
         chosen = max(chosen, matches(rule, settings.extend_select))
-        if chosen and chosen > matches(rule, settings.ignore) - (0 if settings.select else 0) and (
-            settings.severity.get(rule.code) != "off"
+        if (
+            chosen
+            and chosen > matches(rule, settings.ignore) - (0 if settings.select else 0)
+            and (settings.severity.get(rule.code) != "off")
         ):
             out.append(rule)
         elif chosen and not matches(rule, settings.ignore) and settings.severity.get(rule.code) != "off":
@@ -502,7 +522,9 @@ def lint(
         try:
             pairs.append((found.uri, Path(found.path).read_bytes()))
         except OSError as error:
-            notes.append(Note("error", "unreadable", found.uri, f"The file cannot be read: {error.strerror or error}."))
+            notes.append(
+                Note("error", "unreadable", found.uri, f"The file cannot be read: {error.strerror or error}.")
+            )
     if stdin is not None:
         pairs.append(stdin)
     workspace = read_workspace(pairs, notes)
@@ -528,7 +550,9 @@ def read_references(workspace: Workspace, settings: Settings, notes: list[Note])
                     ref = node.string("configMapRef", "name") or node.string("resourceClaimTemplateName")
                     if ref:
                         wanted.add(ref)
-    wanted -= {m.name for m in workspace.manifests if m.kind in ("ConfigMap", "ResourceClaimTemplate") and m.name}
+    wanted -= {
+        m.name for m in workspace.manifests if m.kind in ("ConfigMap", "ResourceClaimTemplate") and m.name
+    }
     wanted = {w for w in wanted if w and "{" not in w and "$" not in w}
     if not wanted:
         return
@@ -553,7 +577,9 @@ def read_references(workspace: Workspace, settings: Settings, notes: list[Note])
 def ignored_by_path(uri: str, code: str, settings: Settings) -> bool:
     """Whether per-file-ignores name the code for the file."""
     for glob, codes in settings.per_file_ignores.items():
-        if fnmatch.fnmatch(uri, glob) and any(code == c or (code.startswith(c) and c.isalpha()) for c in codes):
+        if fnmatch.fnmatch(uri, glob) and any(
+            code == c or (code.startswith(c) and c.isalpha()) for c in codes
+        ):
             return True
     return False
 

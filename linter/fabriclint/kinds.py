@@ -153,7 +153,13 @@ def _owner(root: Mapping, path: str, stars: list[str | int]) -> tuple[Mapping | 
         if step.endswith("ReplicaSpecs") and index + 1 < len(steps):
             return root.mapping(*steps[: index + 2]), steps[index + 1]
     for step in reversed(steps):
-        if step in ("headGroupSpec", "leaderTemplate", "workerTemplate", "submitterPodTemplate", "workerSpec"):
+        if step in (
+            "headGroupSpec",
+            "leaderTemplate",
+            "workerTemplate",
+            "submitterPodTemplate",
+            "workerSpec",
+        ):
             return None, {
                 "headGroupSpec": "head",
                 "leaderTemplate": "leader",
@@ -281,13 +287,20 @@ def _role(declared: str, name: str, spec: Mapping, owner: Mapping | None) -> Pod
         for container in (spec.sequence("containers") or Sequence(None, 0, 0)).items
     )
     step = owner.string("template", "metadata", "labels", _ANCESTOR) if owner is not None else None
-    if step in ("dataset-initializer", "model-initializer") or name in ("dataset-initializer", "model-initializer"):
+    if step in ("dataset-initializer", "model-initializer") or name in (
+        "dataset-initializer",
+        "model-initializer",
+    ):
         return PodRole.INITIALIZER
     if declared in ("worker", "by-name"):
         lowered = name.lower()
         if not has_gpu and (lowered in _LAUNCHER_NAMES or lowered.endswith("-launcher")):
             return PodRole.LAUNCHER
-        if declared == "by-name" and not has_gpu and lowered in ("ps", "frontend", "planner", "router", "scheduler"):
+        if (
+            declared == "by-name"
+            and not has_gpu
+            and lowered in ("ps", "frontend", "planner", "router", "scheduler")
+        ):
             return PodRole.OTHER
         return PodRole.WORKER
     return PodRole(declared)

@@ -65,7 +65,11 @@ class Node:
         for step in path:
             if isinstance(node, Mapping) and isinstance(step, str):
                 node = node.fields.get(step)
-            elif isinstance(node, Sequence) and isinstance(step, int) and -len(node.items) <= step < len(node.items):
+            elif (
+                isinstance(node, Sequence)
+                and isinstance(step, int)
+                and -len(node.items) <= step < len(node.items)
+            ):
                 node = node.items[step]
             else:
                 return None
@@ -204,7 +208,9 @@ class Mapping(Node):
         self.entries: list[Entry] = []
         self.flow = False
 
-    def put(self, key: str, value: Node, key_start: int = -1, key_end: int = -1, *, merged: bool = False) -> None:
+    def put(
+        self, key: str, value: Node, key_start: int = -1, key_end: int = -1, *, merged: bool = False
+    ) -> None:
         """Add or replace a field; the child's parent, key and key span are set."""
         value.parent = self
         value.key = key

@@ -119,7 +119,11 @@ class ContainerView:
     def capabilities_open(self) -> bool:
         """Whether the list of added capabilities, or a level above it, is a template expression."""
         node = self.node.nearest("securityContext", "capabilities", "add")
-        if isinstance(node, Scalar) and node.key in ("securityContext", "capabilities", "add") and node.value is not None:
+        if (
+            isinstance(node, Scalar)
+            and node.key in ("securityContext", "capabilities", "add")
+            and node.value is not None
+        ):
             return True
         return any(c.open for c in self.added_capabilities)
 
@@ -422,7 +426,9 @@ class PodView:
         if entry is None:
             return False
         template = entry.string("resourceClaimTemplateName")
-        return any("gpu" in c for c in self.lookup.claim_classes(self.workload, template)) if template else False
+        return (
+            any("gpu" in c for c in self.lookup.claim_classes(self.workload, template)) if template else False
+        )
 
     def claim_classes(self) -> list[str]:
         """Device classes of all claims whose templates are in view."""
@@ -443,7 +449,9 @@ class PodView:
             return
         for key, node in data.fields.items():
             if isinstance(node, Scalar):
-                environment.variables[prefix + key] = Variable(prefix + key, node.text, Place(node), "envFrom")
+                environment.variables[prefix + key] = Variable(
+                    prefix + key, node.text, Place(node), "envFrom"
+                )
 
     @property
     def job_pods(self) -> int | Unknown:
@@ -479,7 +487,9 @@ class PodView:
         """Whether sshd starts the ranks, so that the pod's own env does not reach them."""
         if self.workload.kind == "MPIJob" and self.workload.manifest.version == "v2beta1":
             return True
-        return bool(self.launchers) and any("mpirun" in p_text(p) or "mpiexec" in p_text(p) for p in self.launchers)
+        return bool(self.launchers) and any(
+            "mpirun" in p_text(p) or "mpiexec" in p_text(p) for p in self.launchers
+        )
 
     @cached_property
     def ranks_env(self) -> Environment:
@@ -545,7 +555,15 @@ class PodView:
         """A finding about this pod."""
         where = place if isinstance(place, Place) else Place(place)
         return Finding(
-            where, message, help, severity, related, fix, by_contract=by_contract, silences=silences, subject=self
+            where,
+            message,
+            help,
+            severity,
+            related,
+            fix,
+            by_contract=by_contract,
+            silences=silences,
+            subject=self,
         )
 
 
@@ -567,7 +585,9 @@ class StartText:
 
     exports: list[Variable] = field(default_factory=list)
     forwarded: list[Variable] = field(default_factory=list)
-    sourced: list[tuple[str | Unknown, Place, bool]] = field(default_factory=list)  # path, place, under plain sh
+    sourced: list[tuple[str | Unknown, Place, bool]] = field(
+        default_factory=list
+    )  # path, place, under plain sh
     starts_ranks: bool = False
     probe: bool = False
     idle: bool = False

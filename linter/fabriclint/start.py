@@ -21,15 +21,21 @@ _EXPORT = re.compile(
     re.M,
 )
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(?:=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]*))?")
-_SOURCE = re.compile(r"(?:^|[;&|(\n]|\bthen\b|\bdo\b|\belse\b|-l?c[ \t]+[\"']?)[ \t]*(source|\.)[ \t]+([^\s;&|)]+)", re.M)
+_SOURCE = re.compile(
+    r"(?:^|[;&|(\n]|\bthen\b|\bdo\b|\belse\b|-l?c[ \t]+[\"']?)[ \t]*(source|\.)[ \t]+([^\s;&|)]+)", re.M
+)
 _MPIRUN = re.compile(r"\b(?:mpirun|mpiexec|prterun|horovodrun|orterun)\b")
 _FORWARD = re.compile(r"(?<!\S)-x[ \t]+(?:\\\n[ \t]*)?([\"']?)([A-Za-z_]\w*)(?:=([^\s\"']*))?\1?")
 _GENV = re.compile(r"(?<!\S)-g?env[ \t]+([A-Za-z_]\w*)[ \t]+([^\s]+)")
-_INLINE = re.compile(r"(?:^|[;&|\n])[ \t]*((?:[A-Z_][A-Z0-9_]*=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]*)[ \t]+)+)[a-z./]", re.M)
+_INLINE = re.compile(
+    r"(?:^|[;&|\n])[ \t]*((?:[A-Z_][A-Z0-9_]*=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]*)[ \t]+)+)[a-z./]", re.M
+)
 _PROBE = re.compile(
     r"(?<![\w-])(?:fi_info|fi_pingpong|ib_\w+_(?:bw|lat)|rping|osu_\w+|iperf3?|nvbandwidth|\w+_perf(?:_mpi)?)(?![\w-])"
 )
-_IDLE = re.compile(r"^\s*(?:sleep\b|tail\s+-f|while\s+(?:true|:)|trap\b|exec\s+sleep|/?(?:usr/s?bin/)?sshd\b|wait\b)")
+_IDLE = re.compile(
+    r"^\s*(?:sleep\b|tail\s+-f|while\s+(?:true|:)|trap\b|exec\s+sleep|/?(?:usr/s?bin/)?sshd\b|wait\b)"
+)
 _RANKS = re.compile(
     r"(?<![\w./-])(?:torchrun|accelerate[ \t]+launch|deepspeed|mpirun|mpiexec|horovodrun|srun|vllm[ \t]+serve|ray[ \t]+start|"
     r"hyperpodrun|trtllm-llmapi-launch|trtllm-serve)(?![\w-])|torch\.distributed\.(?:run|launch)|sglang\.launch_server|"
@@ -107,17 +113,25 @@ def _read_script(text: str, word: Scalar, made: StartText, container: ContainerV
         for pair in _ASSIGN.finditer(match.group(1)):
             if pair.group(2) is not None:
                 within = (match.start(1) + pair.start(), match.start(1) + pair.end())
-                made.exports.append(Variable(pair.group(1), _value(pair.group(2)), Place(word, within=within), "export"))
+                made.exports.append(
+                    Variable(pair.group(1), _value(pair.group(2)), Place(word, within=within), "export")
+                )
     for match in _SOURCE.finditer(text):
         path = _strip(match.group(2))
         expanded = _expand(path, container, made)
         made.sourced.append(
-            (expanded, Place(word, within=(match.start(1), match.end(2))), match.group(1) == "source" and made.shell == "sh")
+            (
+                expanded,
+                Place(word, within=(match.start(1), match.end(2))),
+                match.group(1) == "source" and made.shell == "sh",
+            )
         )
     if _MPIRUN.search(text):
         for match in _FORWARD.finditer(text):
             origin = "mpirun" if match.group(3) is not None else "mpirun-bare"
-            place = Place(word, within=(match.start(2), match.end(3) if match.group(3) is not None else match.end(2)))
+            place = Place(
+                word, within=(match.start(2), match.end(3) if match.group(3) is not None else match.end(2))
+            )
             made.forwarded.append(Variable(match.group(2), _value(match.group(3)), place, origin))
         for match in _GENV.finditer(text):
             place = Place(word, within=(match.start(1), match.end(2)))

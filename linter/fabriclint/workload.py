@@ -87,10 +87,13 @@ def gpu_quantity(resources: Node | None) -> bool:
 
 def is_accelerator(resource: str) -> bool:
     """Whether a resource name is a GPU, a slice of one, or another vendor's chip."""
-    return (
-        resource in ("nvidia.com/gpu", "amd.com/gpu", "google.com/tpu", "habana.ai/gaudi", "nvidia.com/gpu.shared")
-        or resource.startswith(("nvidia.com/mig-", "aws.amazon.com/neuron", "gpu.intel.com/"))
-    )
+    return resource in (
+        "nvidia.com/gpu",
+        "amd.com/gpu",
+        "google.com/tpu",
+        "habana.ai/gaudi",
+        "nvidia.com/gpu.shared",
+    ) or resource.startswith(("nvidia.com/mig-", "aws.amazon.com/neuron", "gpu.intel.com/"))
 
 
 __all__ = ["UNKNOWN", "PodRole", "PodSite", "Workload", "gpu_quantity", "is_accelerator"]

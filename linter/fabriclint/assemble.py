@@ -1,0 +1,230 @@
+"""From what a run found to a report: places resolved, suppressions applied, findings merged and sorted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fabriclint import __version__
+from fabriclint.document import Manifest, Role, Source
+from fabriclint.engine import DOCS, Lint, Note, fingerprint, ignored_by_path
+from fabriclint.finding import Finding, Severity
+from fabriclint.locate import anchor_of, locate, region_of
+from fabriclint.locate import Region as Located
+from fabriclint.node import Node
+from fabriclint.report.model import (
+    Notification,
+    ObjectRef,
+    RelatedPlace,
+    Region,
+    Report,
+    ReportedFinding,
+    ReportOptions,
+    RuleInfo,
+    Summary,
+    Suppression,
+    ToolInfo,
+)
+from fabriclint.suppress import covers, directives, judge
+
+if TYPE_CHECKING:
+    from fabriclint.config import Settings
+    from fabriclint.rule import Rule
+
+URL = "https://fabriclint.dev"
+_CONTRACT = " This holds by the contract of Kubeflow Trainer's kinds; 'contract: generic' in the configuration ends it."
+
+
+def _region(r: Located) -> Region:
+    return Region(r.uri, r.line, r.column, r.end_line, r.end_column)
+
+
+def _home(node: Node, owners: dict[int, Manifest]) -> Manifest | None:
+    at: Node | None = node.source
+    while at is not None:
+        if id(at) in owners:
+            return owners[id(at)]
+        if at.parent is None and at.doc is not None and at.doc.host is not None:
+            at = at.doc.host
+            continue
+        at = at.parent
+    return None
+
+
+def _pointer(node: Node) -> str:
+    """The pointer in the file's own document: an embedded document's route goes on from its host."""
+    root = node.source
+    while root.parent is not None:
+        root = root.parent
+    if root.doc is not None and root.doc.host is not None:
+        return _pointer(root.doc.host)
+    return node.pointer
+
+
+def rule_info(rule: Rule) -> RuleInfo:
+    """What a report says of a rule, from its docstring."""
+    from fabriclint.rule_page import page
+
+    text = page(rule)
+    fabric = rule.fabrics[0] if len(rule.fabrics) == 1 else None
+    tags = tuple(t for t in (rule.family.lower(), fabric, rule.category) if t)
+    url = f"{DOCS}{rule.code}"
+    return RuleInfo(
+        rule.code, rule.name, rule.summary, text.description, text.plain, text.markdown, rule.severity.value, fabric,
+        rule.category, tags, "high" if rule.severity is Severity.ERROR else "medium", url,
+    )  # fmt: skip
+
+
+def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum: str = "note") -> Report:
+    """The report of a run."""
+    owners = {id(m.root): m for m in lint.workspace.manifests}
+    enabled = {r.code: r for r in lint.rules}
+    from fabriclint.engine import builtin_pack
+
+    known = {r.code for r in builtin_pack().load()}
+    out: list[ReportedFinding] = []
+    documents: dict[int, list] = {}  # type: ignore[type-arg]
+    for view in lint.workspace.documents:
+        documents.setdefault(id(view.document.source), []).append(view.document)
+    by_source: dict[int, list[Finding]] = {}
+    for f in lint.findings:
+        document = f.place.node.source.doc
+        if document is not None:
+            by_source.setdefault(id(document.source), []).append(f)
+    suppressed = 0
+    for source in lint.workspace.sources:
+        found = by_source.get(id(source), [])
+        if not source.reported and not found:
+            continue
+        held, faults = directives(source, documents.get(id(source), []))
+        for f in found:
+            if ignored_by_path(source.uri, f.code, settings):
+                continue
+            reason = None
+            for d in held:
+                if covers(d, f):
+                    d.used = True
+                    reason = reason if reason is not None else d.reason
+            made = _reported(f, owners, settings)
+            if reason is not None:
+                suppressed += 1
+                made = replace(made, suppressed=Suppression("inSource", reason))
+            out.append(made)
+        if not source.reported:
+            continue
+        for problem in source.problems:
+            if problem.code in enabled and not ignored_by_path(source.uri, problem.code, settings):
+                out.append(_problem(source, problem, enabled[problem.code], settings, lint, owners))
+        for fault in faults:
+            if fault.code in enabled:
+                out.append(
+                    _sup(
+                        source,
+                        enabled[fault.code],
+                        Severity.WARNING,
+                        fault.message,
+                        fault.start,
+                        fault.end,
+                        settings,
+                    )
+                )
+        for code, severity, message, d in judge(held, known, set(enabled)):
+            if code in enabled:
+                out.append(_sup(source, enabled[code], severity, message, d.start, d.end, settings))
+    out = [f for f in _unique(out) if _rank(f.severity) <= _rank(minimum)]
+    live = [f for f in out if f.suppressed is None]
+    summary = Summary(
+        lint.files,
+        sum(1 for d in lint.workspace.documents if d.document.source.reported),
+        sum(1 for j in lint.jobs) + sum(1 for m in lint.workspace.manifests if m.kind == "TrainJob"),
+        *(sum(1 for f in live if f.severity == s) for s in ("error", "warning", "note")),
+        suppressed,
+        0,
+    )
+    notes = sorted(
+        {(n.level, n.code, n.path or "", n.message, n.line) for n in lint.notes},
+        key=lambda n: (n[2], n[1], n[3]),
+    )
+    return Report(
+        ToolInfo("fabriclint", __version__, URL),
+        tuple(out),
+        tuple(Notification(lv, c, p or None, m, ln) for lv, c, p, m, ln in notes),
+        tuple(rule_info(r) for r in lint.rules),
+        summary,
+        {s.uri: s.text for s in lint.workspace.sources if s.reported},
+        options,
+    )
+
+
+def _rank(severity: str) -> int:
+    return {"error": 0, "warning": 1, "note": 2}[severity]
+
+
+def _severity(code: str, severity: Severity, settings: Settings) -> str:
+    return settings.severity.get(code, severity.value)
+
+
+def _reported(f: Finding, owners: dict[int, Manifest], settings: Settings) -> ReportedFinding:
+    manifest = _home(f.place.node, owners)
+    about = None
+    if manifest is not None:
+        about = ObjectRef(manifest.api_version, manifest.kind, manifest.namespace, manifest.name)
+    pointer = _pointer(f.place.node)
+    severity = f.severity or Severity.ERROR
+    related = [RelatedPlace(_region(locate(r.place)), r.message) for r in f.related]
+    anchor = anchor_of(f.place.node)
+    if anchor is not None:
+        related.append(RelatedPlace(_region(anchor[1]), f"The value stands at the anchor '&{anchor[0]}'."))
+    message = f.message
+    if manifest is not None and manifest.overlay and ("missing" in f.name):
+        severity = Severity.NOTE
+        message += f" '{manifest.overlay}' builds on this file and may add it."
+    return ReportedFinding(
+        f.code, f.name, _severity(f.code, severity, settings), message, f.help + (_CONTRACT if f.by_contract else ""),
+        f"{DOCS}{f.code}", _region(locate(f.place)), about, pointer, f.fabric,
+        fingerprint(f.code, manifest, pointer, ""), tuple(related),
+    )  # fmt: skip
+
+
+def _problem(source: Source, problem, rule: Rule, settings: Settings, lint: Lint, owners) -> ReportedFinding:  # type: ignore[no-untyped-def]
+    region = _region(region_of(source, problem.start, problem.end))
+    related = tuple(RelatedPlace(_region(region_of(source, s, e)), text) for s, e, text in problem.related)
+    from fabriclint.rule_page import page
+
+    return ReportedFinding(
+        rule.code, rule.name, _severity(rule.code, Severity(problem.severity), settings), problem.message, page(rule).fix,
+        f"{DOCS}{rule.code}", region, None, "", None,
+        fingerprint(rule.code, None, "", source.line(region.line).strip()), related,
+    )  # fmt: skip
+
+
+def _sup(
+    source: Source, rule: Rule, severity: Severity, message: str, start: int, end: int, settings: Settings
+) -> ReportedFinding:
+    region = _region(region_of(source, start, end))
+    return ReportedFinding(
+        rule.code, rule.name, _severity(rule.code, severity, settings), message, "", f"{DOCS}{rule.code}", region, None, "",
+        None, fingerprint(rule.code, None, "", source.line(region.line).strip()),
+    )  # fmt: skip
+
+
+def _unique(found: list[ReportedFinding]) -> list[ReportedFinding]:
+    """Sorted; one finding per rule and line: further ones add their message."""
+    kept: dict[tuple[str, int, str], ReportedFinding] = {}
+    order = sorted(
+        found,
+        key=lambda f: (f.region.path, f.region.line, f.region.column, f.code, _rank(f.severity), f.message),
+    )
+    for f in order:
+        key = (f.region.path, f.region.line, f.code)
+        first = kept.get(key)
+        if first is None:
+            kept[key] = f
+            continue
+        message = first.message if f.message in first.message else f"{first.message} {f.message}"
+        worst = first if _rank(first.severity) <= _rank(f.severity) else f
+        kept[key] = replace(first, message=message, severity=worst.severity)
+    return list(kept.values())
+
+
+__all__ = ["Note", "Role", "assemble", "rule_info"]

@@ -1,0 +1,259 @@
+"""SARIF 2.1.0 for code scanning, built from sarif-om's classes and written by an own walk over them.
+
+sarif-om's usual serialiser drops values equal to a default (`level: warning`), which the contract wants written.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+import attr
+import sarif_om as om
+
+from fabriclint.report.line_hash import line_hashes
+from fabriclint.report.model import Notification, Region, Report, ReportedFinding, RuleInfo
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_MOST_RESULTS = 5000
+_MOST_RELATED = 50
+_CONFIGURATION = ("config", "unknown-code")
+#: Written even where the value is the class' default.
+_ALWAYS = {("Result", "level"), ("Notification", "level"), ("ReportingConfiguration", "level")}
+_DESCRIPTORS = {
+    "skipped-template": "A file that is a template was skipped.",
+    "skipped-not-manifest": "A file that is no manifest was skipped.",
+    "unreadable": "A file could not be read.",
+    "internal-error": "A rule failed; the run went on without it.",
+    "limit": "A limit was reached and something was left out.",
+    "unresolved-reference": "A name points to an object that is not in view.",
+    "stale-baseline": "The baseline names findings that are gone.",
+    "older-snapshot": "The cluster snapshot is older than the format in use.",
+}
+
+
+@cache
+def _fields(kind: type) -> list[tuple[str, str, Any, bool]]:
+    out = []
+    for f in attr.fields(kind):
+        default = f.default.factory() if isinstance(f.default, attr.Factory) else f.default  # type: ignore[arg-type]
+        name = f.metadata.get("schema_property_name", f.name)
+        out.append((f.name, name, default, (kind.__name__, f.name) in _ALWAYS))
+    return out
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if attr.has(type(value)):
+        out = {}
+        for attribute, name, default, always in _fields(type(value)):
+            inner = getattr(value, attribute)
+            if inner is None or (not always and default is not attr.NOTHING and inner == default):
+                continue
+            out[name] = _plain(inner)
+        return out
+    return value
+
+
+def uri_of(path: str) -> str:
+    """A path as a relative URI: every byte outside RFC 3986's path characters, and `:`, encoded; no `..`, no root."""
+    steps = [s for s in path.replace("\\", "/").split("/") if s not in ("", ".", "..")]
+    return "/".join(quote(s.encode("utf-8", "surrogatepass"), safe="!$&'()*+,;=@~-._") for s in steps)
+
+
+def _pascal(name: str) -> str:
+    return "".join(w[:1].upper() + w[1:] for w in name.split("-"))
+
+
+def _location(report: Report, region: Region, **extra: Any) -> Any:
+    return om.Location(
+        physical_location=om.PhysicalLocation(
+            artifact_location=om.ArtifactLocation(
+                uri=uri_of(report.options.uri_prefix + region.path), uri_base_id="%SRCROOT%"
+            ),
+            region=om.Region(
+                start_line=region.line,
+                start_column=region.column,
+                end_line=region.end_line,
+                end_column=region.end_column,
+            ),
+        ),
+        **extra,
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+
+
+def _rule(rule: RuleInfo) -> Any:
+    severity = "recommendation" if rule.severity == "note" else rule.severity
+    return om.ReportingDescriptor(
+        id=rule.code,
+        name=_pascal(rule.name),
+        short_description=om.MultiformatMessageString(text=rule.summary[:1024]),
+        full_description=om.MultiformatMessageString(text=(rule.description or rule.summary)[:1024]),
+        help=om.MultiformatMessageString(text=rule.help_text, markdown=rule.help_markdown),
+        help_uri=rule.url,
+        default_configuration=om.ReportingConfiguration(level=rule.severity),
+        properties={"tags": list(rule.tags)[:10], "precision": rule.precision, "problem.severity": severity},
+    )
+
+
+def _result(report: Report, f: ReportedFinding, index: int, hashes: dict[str, list[str]]) -> Any:
+    fingerprints = {"fabriclint/v1": f.fingerprint}
+    path = f.region.path
+    if path in report.sources:
+        if path not in hashes:
+            hashes[path] = line_hashes(report.sources[path])
+        lines = hashes[path]
+        if f.region.line <= len(lines):
+            fingerprints["primaryLocationLineHash"] = lines[f.region.line - 1]
+    logical = None
+    if f.object is not None:
+        about = [f.object.kind, f.object.namespace or "", f.object.name or ""]
+        name = "/".join(p for p in about if p)
+        logical = [om.LogicalLocation(fully_qualified_name=name + f.pointer, kind="object")]
+    text = _escaped(f.message) + (f" {_escaped('Help: ' + f.help)}" if f.help else "")
+    fixes = None
+    if f.fix is not None and f.fix.edits:
+        changes: dict[str, list[Any]] = {}
+        for e in f.fix.edits:
+            r = e.region
+            changes.setdefault(r.path, []).append(
+                om.Replacement(
+                    deleted_region=om.Region(
+                        start_line=r.line, start_column=r.column, end_line=r.end_line, end_column=r.end_column
+                    ),
+                    inserted_content=om.ArtifactContent(text=e.text),
+                )
+            )
+        fixes = [
+            om.Fix(
+                description=om.Message(text=f.fix.message),
+                artifact_changes=[
+                    om.ArtifactChange(
+                        artifact_location=om.ArtifactLocation(
+                            uri=uri_of(report.options.uri_prefix + p), uri_base_id="%SRCROOT%"
+                        ),
+                        replacements=rs,
+                    )
+                    for p, rs in sorted(changes.items())
+                ],
+            )
+        ]
+    suppressions = None
+    if report.options.show_suppressed:
+        suppressions = (
+            [om.Suppression(kind=f.suppressed.kind, justification=f.suppressed.reason)]
+            if f.suppressed is not None
+            else []
+        )
+    return om.Result(
+        message=om.Message(text=text),
+        rule_id=f.code,
+        rule_index=index,
+        level=f.severity,
+        locations=[_location(report, f.region, logical_locations=logical)],
+        related_locations=[
+            _location(report, r.region, id=number, message=om.Message(text=r.message))
+            for number, r in enumerate(f.related[:_MOST_RELATED], 1)
+        ]
+        or None,
+        partial_fingerprints=fingerprints,
+        fixes=fixes,
+        suppressions=suppressions,
+    )
+
+
+def _notification(report: Report, n: Notification, codes: list[str]) -> Any:
+    locations = None
+    if n.path is not None:
+        line = n.line or 1
+        locations = [_location(report, Region(n.path, line, 1, line, 2))]
+    return om.Notification(
+        message=om.Message(text=n.message),
+        level=n.level,
+        locations=locations,
+        descriptor=om.ReportingDescriptorReference(id=n.code, index=codes.index(n.code)),
+    )
+
+
+def render(report: Report) -> str:
+    """The SARIF file as text with a final newline."""
+    rules = list(report.rules)
+    index = {r.code: i for i, r in enumerate(rules)}
+    shown = [
+        f
+        for f in report.findings
+        if f.code in index and (f.suppressed is None or report.options.show_suppressed)
+    ]
+    notes = list(report.notifications)
+    if len(shown) > _MOST_RESULTS:
+        left = len(shown) - _MOST_RESULTS
+        ranked = sorted(shown, key=lambda f: {"error": 0, "warning": 1, "note": 2}[f.severity])[
+            :_MOST_RESULTS
+        ]
+        kept = {id(f) for f in ranked}
+        shown = [f for f in shown if id(f) in kept]
+        notes.append(
+            Notification("warning", "limit", None, f"{left} less severe findings are left out of this file.")
+        )
+    codes = sorted({n.code for n in notes})
+    hashes: dict[str, list[str]] = {}
+    execution = [_notification(report, n, codes) for n in notes if n.code not in _CONFIGURATION]
+    configuration = [_notification(report, n, codes) for n in notes if n.code in _CONFIGURATION]
+    driver = om.ToolComponent(
+        name=report.tool.name,
+        semantic_version=report.tool.version,
+        information_uri=report.tool.url,
+        rules=[_rule(r) for r in rules],
+        notifications=[
+            om.ReportingDescriptor(
+                id=c,
+                name=_pascal(c),
+                short_description=om.MultiformatMessageString(
+                    text=_DESCRIPTORS.get(c, "What the run has to say.")
+                ),
+                full_description=om.MultiformatMessageString(
+                    text=_DESCRIPTORS.get(c, "What the run has to say.")
+                ),
+                help=om.MultiformatMessageString(
+                    text="See the message; `fabriclint check --verbose` says more."
+                ),
+                help_uri=report.tool.url,
+            )
+            for c in codes
+        ]
+        or None,
+    )
+    run = om.Run(
+        tool=om.Tool(driver=driver),
+        column_kind="unicodeCodePoints",
+        original_uri_base_ids={
+            "%SRCROOT%": om.ArtifactLocation(description=om.Message(text="The root of the checkout."))
+        },
+        invocations=[
+            om.Invocation(
+                execution_successful=report.options.exit_code in (0, 1),
+                exit_code=report.options.exit_code,
+                tool_execution_notifications=execution or None,
+                tool_configuration_notifications=configuration or None,
+            )
+        ],
+        automation_details=om.RunAutomationDetails(id=report.options.sarif_category.rstrip("/") + "/")
+        if report.options.sarif_category
+        else None,
+        results=[_result(report, f, index[f.code], hashes) for f in shown],
+    )
+    data = _plain(om.SarifLog(version="2.1.0", schema_uri=_SCHEMA, runs=[run]))
+    data["runs"][0].setdefault("results", [])
+    data["runs"][0]["tool"]["driver"].setdefault("rules", [])
+    data["runs"][0]["invocations"][0]["executionSuccessful"] = report.options.exit_code in (0, 1)
+    data["runs"][0]["invocations"][0]["exitCode"] = report.options.exit_code
+    return json.dumps({"$schema": data.pop("$schema"), **data}, ensure_ascii=False, indent=1) + "\n"

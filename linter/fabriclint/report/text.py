@@ -1,0 +1,120 @@
+"""The report for people: a header, the line with the span underlined, help, related places, and a summary."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from fabriclint.report.model import Region, Report, ReportedFinding
+
+_COLOURS = {
+    "error": "\x1b[1;31m",
+    "warning": "\x1b[1;33m",
+    "note": "\x1b[1;36m",
+    "dim": "\x1b[34m",
+    "bold": "\x1b[1m",
+}
+_RESET = "\x1b[0m"
+_ROOM = 160
+
+
+def _line(report: Report, region: Region) -> str | None:
+    text = report.sources.get(region.path)
+    if text is None:
+        return None
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[region.line - 1] if 0 < region.line <= len(lines) else None
+
+
+def _shown(text: str) -> str:
+    """Tabs and control characters made visible with a known width."""
+    return "".join(
+        "    " if c == "\t" else c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+def _width(text: str) -> int:
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def _snippet(report: Report, region: Region, gutter: int, paint: str, plain: bool) -> list[str]:
+    line = _line(report, region)
+    if line is None:
+        return []
+    start, end = region.column - 1, max(region.end_column - 1, region.column)
+    cut = max(0, start - _ROOM // 2) if len(line) > _ROOM else 0
+    before, marked, after = line[cut:start], line[start:end], line[end : max(end, cut + _ROOM)]
+    lead = "..." if cut else ""
+    bar = f"{'':>{gutter}} |"
+    number = f"{region.line:>{gutter}} |"
+    carets = "^" * max(1, _width(_shown(marked)))
+    text = lead + _shown(before) + _shown(marked) + _shown(after)
+    pad = " " * (_width(lead + _shown(before)))
+    if not plain:
+        carets = paint + carets + _RESET
+        bar, number = _COLOURS["dim"] + bar + _RESET, _COLOURS["dim"] + number + _RESET
+    return [bar, f"{number} {text}".rstrip(), f"{bar} {pad}{carets}"]
+
+
+def _one(report: Report, f: ReportedFinding) -> list[str]:
+    plain = not report.options.colour
+    paint = "" if plain else _COLOURS[f.severity]
+    reset = "" if plain else _RESET
+    bold = "" if plain else _COLOURS["bold"]
+    where = f"{f.region.path}:{f.region.line}:{f.region.column}"
+    state = f" (suppressed: {f.suppressed.reason})" if f.suppressed else ""
+    out = [f"{bold}{where}:{reset} {paint}{f.severity}[{f.code}]{reset} {_shown(f.message)}{state}"]
+    gutter = len(str(max([f.region.line, *(r.region.line for r in f.related)])))
+    out += _snippet(report, f.region, gutter, paint, plain)
+    space = " " * gutter
+    if f.help:
+        out.append(f"{space} = {bold}help:{reset} {_shown(f.help)}")
+    for related in f.related:
+        r = related.region
+        out.append(f"{space} = {bold}note:{reset} {r.path}:{r.line}: {_shown(related.message)}")
+    if f.fix is not None and f.fix.edits:
+        flag = "--fix" if f.fix.applicability == "safe" else "--unsafe-fixes"
+        out.append(f"{space} = {bold}fix:{reset} {_shown(f.fix.message)} ({flag})")
+    out.append("")
+    return out
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
+def render(report: Report) -> str:
+    """The text report; notes only with --verbose, suppressed findings only with --show-suppressed."""
+    out: list[str] = []
+    hidden = 0
+    for f in report.findings:
+        if f.suppressed is not None and not report.options.show_suppressed:
+            continue
+        if f.severity == "note" and not report.options.verbose and f.suppressed is None:
+            hidden += 1
+            continue
+        out += _one(report, f)
+    s = report.summary
+    said = [_count(s.errors, "error"), _count(s.warnings, "warning")]
+    rest = []
+    if hidden:
+        rest.append(f"{_count(hidden, 'note')} (--verbose shows them)")
+    if s.suppressed:
+        rest.append(f"{s.suppressed} suppressed")
+    if s.baselined:
+        rest.append(f"{s.baselined} in the baseline")
+    skipped = sum(n.code == "skipped-template" for n in report.notifications)
+    if skipped:
+        rest.append(f"{_count(skipped, 'template')} skipped")
+    fixable = sum(1 for f in report.findings if f.fix is not None and f.fix.edits and f.suppressed is None)
+    if fixable:
+        rest.append(f"{fixable} fixable")
+    looked = f"{_count(s.workloads, 'workload')} in {_count(s.files, 'file')}"
+    tail = f"; {', '.join(rest)}" if rest else ""
+    if s.errors or s.warnings:
+        out.append(f"Found {' and '.join(said)} ({looked}){tail}.")
+    else:
+        out.append(f"No errors or warnings ({looked}){tail}.")
+    out += list(report.options.footer)
+    return "\n".join(out) + "\n"

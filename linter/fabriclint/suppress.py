@@ -1,0 +1,138 @@
+"""Suppressions: comments `# fabriclint: ignore[CODE] reason`, `ignore-file[CODE]`, and `fabriclint.dev/ignore.CODE`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fabriclint.comments import scan
+from fabriclint.document import Document, Source
+from fabriclint.finding import Finding, Place, Severity
+from fabriclint.locate import locate
+from fabriclint.node import Mapping, Node, Scalar
+
+_MARKER = "fabriclint:"
+_DIRECTIVE = re.compile(r"#\s*fabriclint:\s*(ignore|ignore-file)\s*\[([^\]]*)\]\s*(.*)", re.S)
+_ANNOTATION = "fabriclint.dev/ignore."
+
+
+@dataclass(slots=True)
+class Directive:
+    """One suppression in a file. `line`: the line it covers; 0 for the whole file; -1 for an object (`scope`)."""
+
+    codes: tuple[str, ...]
+    reason: str
+    line: int
+    start: int
+    end: int
+    scope: Node | None = None
+    node: Node | None = None
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A suppression that is itself wrong, at offsets of the source or at a node."""
+
+    code: str
+    message: str
+    start: int
+    end: int
+    node: Node | None = None
+
+
+def directives(source: Source, documents: list[Document]) -> tuple[list[Directive], list[Fault]]:
+    """All suppressions of a file, and what is malformed."""
+    out: list[Directive] = []
+    faults: list[Fault] = []
+    if _MARKER in source.text:
+        for comment in scan(source, documents, _MARKER):
+            match = _DIRECTIVE.match(comment.text)
+            if match is None:
+                text = "This comment is no suppression: write '# fabriclint: ignore[CODE] reason'."
+                faults.append(Fault("SUP001", text, comment.start, comment.end))
+                continue
+            line, _ = source.position(comment.start)
+            if match.group(1) == "ignore-file":
+                line = 0
+            elif comment.own_line:
+                line = _next_line(source, line)
+            codes = tuple(c.strip() for c in match.group(2).split(",") if c.strip())
+            out.append(Directive(codes, match.group(3).strip(), line, comment.start, comment.end))
+    for document in documents:
+        if document.root is None:
+            continue
+        for node in document.root.walk():
+            if isinstance(node, Mapping) and node.key == "annotations":
+                for key, value in node.fields.items():
+                    if key.startswith(_ANNOTATION) and isinstance(value, Scalar) and node.parent is not None:
+                        scope = node.parent.parent if node.parent.key == "metadata" else node.parent
+                        code = key[len(_ANNOTATION) :]
+                        out.append(
+                            Directive(
+                                (code,), value.text.strip(), -1, value.key_start, value.key_end, scope, value
+                            )
+                        )
+    return out, faults
+
+
+def _next_line(source: Source, line: int) -> int:
+    last = len(source.line_starts)
+    line += 1
+    while line <= last and (not source.line(line).strip() or source.line(line).lstrip().startswith("#")):
+        line += 1
+    return line
+
+
+def covers(directive: Directive, finding: Finding) -> bool:
+    """Whether a suppression speaks of a finding: its line, a line of a node it names, or an object around it."""
+    if finding.code not in directive.codes or finding.code.startswith("SUP"):
+        return False
+    if directive.line == 0:
+        return True
+    if directive.line > 0:
+        if locate(finding.place).line == directive.line:
+            return True
+        node = finding.place.node
+        lines = {locate(Place(n, on_key=True)).line for n in (node, *finding.hidden)}
+        return directive.line in lines
+    node_up: Node | None = finding.place.node.source
+    while node_up is not None:
+        if node_up is directive.scope:
+            return True
+        node_up = node_up.parent
+    return False
+
+
+def judge(
+    found: list[Directive], known: set[str], enabled: set[str]
+) -> list[tuple[str, Severity, str, Directive]]:
+    """SUP001-003 for the directives of a file, after they were used."""
+    out: list[tuple[str, Severity, str, Directive]] = []
+    for d in found:
+        unknown = [c for c in d.codes if c not in known]
+        if unknown or not d.codes:
+            what = f"There is no rule '{unknown[0]}'" if unknown else "The suppression names no rule"
+            out.append(("SUP001", Severity.WARNING, f"{what}; this suppression does nothing.", d))
+            continue
+        if not d.reason:
+            out.append(
+                (
+                    "SUP002",
+                    Severity.WARNING,
+                    f"The suppression of '{', '.join(d.codes)}' gives no reason; say why behind the bracket.",
+                    d,
+                )
+            )
+        if not d.used:
+            on = [c for c in d.codes if c in enabled]
+            if on:
+                out.append(
+                    (
+                        "SUP003",
+                        Severity.WARNING,
+                        f"Nothing here is suppressed by '{', '.join(on)}'; remove it.",
+                        d,
+                    )
+                )
+    return out

@@ -1,0 +1,35 @@
+"""The built-in rule pack: an explicit table of its modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+
+from fabriclint.pod import PodView
+from fabriclint.rule import FabricMatch, Pack, Rule, rules_of
+
+MODULES = ("documents", "suppressions", "trainer", "pods", "tcpxo")
+
+
+@cache
+def _rules() -> tuple[Rule, ...]:
+    found: list[Rule] = []
+    for name in MODULES:
+        found.extend(rules_of(import_module(f"fabriclint_rules.{name}")))
+    return tuple(sorted(found, key=lambda r: r.code))
+
+
+def load() -> Iterable[Rule]:
+    """All rules of the pack, in code order."""
+    return _rules()
+
+
+def fabric_of(pod: PodView) -> FabricMatch | None:
+    """The fabric a pod is wired for."""
+    from fabriclint_rules.fabric import tell
+
+    return tell(pod)
+
+
+PACK = Pack("fabric", load, fabric_of)

@@ -1,0 +1,47 @@
+"""SUP: suppressions that do nothing, give no reason or have no use. The engine's reader finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fabriclint.rule import Finding, Severity, rule
+
+
+class FoundByReader:
+    """A target no view ever is: these findings come from the reader, the rules only hold their pages."""
+
+
+@rule("SUP001", "unknown-code", Severity.WARNING, on=FoundByReader, category="suppression")
+def unknown_code(_: FoundByReader) -> Iterator[Finding]:
+    """A suppression names a rule that exists.
+
+    A misspelt code suppresses nothing, and the finding it was written for comes back.
+
+    Fix: write the code as `fabriclint rules` prints it, or remove the comment.
+    Source: fabriclint's own form of suppressions.
+    """
+    return iter(())
+
+
+@rule("SUP002", "missing-reason", Severity.WARNING, on=FoundByReader, category="suppression")
+def missing_reason(_: FoundByReader) -> Iterator[Finding]:
+    """A suppression says why.
+
+    Who reads it in a year needs the reason. In an annotation, quote a reason that holds ` #`.
+
+    Fix: write the reason behind the bracket.
+    Source: fabriclint's own form of suppressions.
+    """
+    return iter(())
+
+
+@rule("SUP003", "unused-suppression", Severity.WARNING, on=FoundByReader, category="suppression")
+def unused_suppression(_: FoundByReader) -> Iterator[Finding]:
+    """A suppression suppresses something.
+
+    Dead suppressions pile up and hide the next fault on their line.
+
+    Fix: remove it.
+    Source: fabriclint's own form of suppressions.
+    """
+    return iter(())
