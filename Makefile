@@ -14,7 +14,7 @@ $(RUNTIME): pyproject.toml constraints.txt linter/fabriclint/__init__.py
 	touch $@
 
 $(STAMP): $(RUNTIME)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
 # The broken sets are broken on purpose: the demo shows their findings and then that the correct sets have none.

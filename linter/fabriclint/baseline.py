@@ -1,0 +1,148 @@
+"""Accepted findings: a file of fingerprints that turns what was there before into what is not counted.
+
+A fingerprint names the rule, the object and the route, not the line or the file, so that moved lines and renamed
+files keep their entries. The path in an entry is for people, and tells a stale entry from one that was not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fabriclint.report.model import Notification, Report, ReportedFinding, Suppression
+
+DEFAULT_FILE = ".fabriclint-baseline.json"
+
+
+class BaselineError(Exception):
+    """A baseline that cannot be used; the text is a sentence that names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One accepted finding. `path` is relative to the baseline's folder, in POSIX form; `count` is at least 1."""
+
+    fingerprint: str
+    code: str
+    path: str
+    message: str
+    count: int = 1
+    reason: str = ""
+
+
+def read_baseline(path: Path) -> tuple[Entry, ...]:
+    """The entries of a baseline file. Raises BaselineError."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        way = "run 'fabriclint baseline create' to make one"
+        raise BaselineError(f"{path}: The baseline cannot be read ({error.strerror or error}); {way}.") from None
+    except UnicodeDecodeError:
+        raise BaselineError(f"{path}: The baseline is no UTF-8 text; create it anew.") from None
+    except json.JSONDecodeError as error:
+        raise BaselineError(f"{path}:{error.lineno}: The baseline is no JSON ({error.msg}); create it anew.") from None
+    if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
+        raise BaselineError(f"{path}:1: This is no baseline: it has no list 'findings'; create it anew.")
+    if data.get("version") != 1:
+        raise BaselineError(f"{path}:1: The baseline's version is '{data.get('version')}', and this program reads 1.")
+    return tuple(_entry(path, n, item) for n, item in enumerate(data["findings"]))
+
+
+def _entry(path: Path, index: int, item: Any) -> Entry:
+    if not isinstance(item, dict):
+        raise BaselineError(f"{path}: Entry {index} of 'findings' is no object; create the baseline anew.")
+    words = [item.get(k, "") for k in ("fingerprint", "code", "path", "message", "reason")]
+    count = item.get("count", 1)
+    if not all(isinstance(w, str) for w in words) or not words[0] or type(count) is not int or count < 1:
+        raise BaselineError(f"{path}: Entry {index} of 'findings' lacks a fingerprint or has values of a wrong type.")
+    return Entry(words[0], words[1], words[2], words[3], count, words[4])
+
+
+def write_baseline(path: Path, entries: tuple[Entry, ...]) -> None:
+    """Write a baseline, sorted, so that its differences in version control are readable. Raises BaselineError."""
+    found = []
+    for e in sorted(entries, key=lambda e: (e.path, e.code, e.fingerprint)):
+        item: dict[str, object] = {"code": e.code, "path": e.path, "fingerprint": e.fingerprint, "message": e.message}
+        if e.count > 1:
+            item["count"] = e.count
+        if e.reason:
+            item["reason"] = e.reason
+        found.append(item)
+    text = json.dumps({"version": 1, "findings": found}, indent=2, ensure_ascii=False) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise BaselineError(f"{path}: The baseline cannot be written ({error.strerror or error}).") from None
+
+
+def entries_of(report: Report, folder: Path, reason: str = "", old: tuple[Entry, ...] = ()) -> tuple[Entry, ...]:
+    """Entries for all findings that no comment or annotation suppresses; reasons of old entries are kept."""
+    reasons = {e.fingerprint: e.reason for e in old}
+    first: dict[str, ReportedFinding] = {}
+    counts: Counter[str] = Counter()
+    for f in report.findings:
+        if f.suppressed is not None and f.suppressed.kind != "external":
+            continue
+        first.setdefault(f.fingerprint, f)
+        counts[f.fingerprint] += 1
+    return tuple(
+        Entry(p, f.code, _from(folder, f.region.path), f.message, counts[p], reasons.get(p) or reason)
+        for p, f in first.items()
+    )
+
+
+def _from(folder: Path, uri: str) -> str:
+    """A path of the report (relative to the working directory) as seen from the baseline's folder."""
+    try:
+        return (Path.cwd() / uri).resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return PurePosixPath(uri).as_posix()
+
+
+def apply_baseline(report: Report, entries: tuple[Entry, ...], file: Path) -> Report:
+    """The report with accepted findings marked as suppressed, and a notification for each stale entry."""
+    left: dict[str, int] = {}
+    why: dict[str, str] = {}
+    for e in entries:
+        left[e.fingerprint] = left.get(e.fingerprint, 0) + e.count
+        why[e.fingerprint] = e.reason
+    findings: list[ReportedFinding] = []
+    accepted = 0
+    for f in report.findings:
+        if f.suppressed is None and left.get(f.fingerprint, 0) > 0:
+            left[f.fingerprint] -= 1
+            accepted += 1
+            reason = why[f.fingerprint] or "Accepted in the baseline."
+            f = replace(f, suppressed=Suppression("external", reason))
+        findings.append(f)
+    live = Counter(f.severity for f in findings if f.suppressed is None)
+    summary = replace(
+        report.summary,
+        errors=live["error"],
+        warnings=live["warning"],
+        notes=live["note"],
+        baselined=report.summary.baselined + accepted,
+    )
+    looked = {_from(file.parent, uri) for uri in report.sources}
+    shown = file.as_posix()
+    stale = [
+        Notification(
+            "note",
+            "stale-baseline",
+            shown,
+            f"The baseline accepts {e.code} in '{e.path}', which is no longer found there; "
+            "run 'fabriclint baseline update'.",
+        )
+        for e in entries
+        if left[e.fingerprint] > 0 and (e.path in looked or not (file.parent / e.path).exists())
+    ]
+    return replace(
+        report,
+        findings=tuple(findings),
+        summary=summary,
+        notifications=(*report.notifications, *stale),
+    )

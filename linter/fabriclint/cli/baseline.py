@@ -1,0 +1,48 @@
+"""`fabriclint baseline create|update|check`: accept what is there, and see only what is new."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from fabriclint.baseline import DEFAULT_FILE, BaselineError, entries_of, read_baseline, write_baseline
+from fabriclint.cli.check import Options, UsageError, read_report, settings_of
+from fabriclint.config import ConfigError
+
+
+def _file(options: Options, given: str | None) -> Path:
+    """The baseline's path: the option, else the configuration's, else the default in the working directory."""
+    if given is not None:
+        return Path(given)
+    settings = settings_of(options)
+    if settings.baseline is not None:
+        return (settings.root or Path()) / settings.baseline
+    return Path(DEFAULT_FILE)
+
+
+def run_create(options: Options, file: str | None, reason: str, *, update: bool) -> int:
+    """Write the baseline of the findings at hand; `update` wants one to be there and keeps its reasons."""
+    try:
+        path = _file(options, file)
+        if update:
+            old = read_baseline(path)
+        elif path.exists():
+            way = "update it with 'fabriclint baseline update', or delete it first"
+            raise BaselineError(f"{path}: There is a baseline here already; {way}.")
+        else:
+            old = ()
+        report = read_report(options, baseline=False)
+        entries = entries_of(report, path.parent, reason, old)
+        write_baseline(path, entries)
+    except (BaselineError, ConfigError, UsageError) as error:
+        sys.stderr.write(f"fabriclint: {error}\n")
+        return 2
+    total = sum(e.count for e in entries)
+    gone = {e.fingerprint for e in old} - {e.fingerprint for e in entries}
+    tail = f" {len(gone)} stale {'entry was' if len(gone) == 1 else 'entries were'} removed." if gone else ""
+    noun = "finding is" if total == 1 else "findings are"
+    sys.stdout.write(f"{total} {noun} accepted in '{path.as_posix()}'.{tail}\n")
+    failed = [n for n in report.notifications if n.level == "error"]
+    for n in failed:
+        sys.stderr.write(f"{n.path + ': ' if n.path else ''}error: {n.message}\n")
+    return 2 if failed else 0
