@@ -65,7 +65,12 @@ def write_baseline(path: Path, entries: tuple[Entry, ...]) -> None:
     """Write a baseline, sorted, so that its differences in version control are readable. Raises BaselineError."""
     found = []
     for e in sorted(entries, key=lambda e: (e.path, e.code, e.fingerprint)):
-        item: dict[str, object] = {"code": e.code, "path": e.path, "fingerprint": e.fingerprint, "message": e.message}
+        item: dict[str, object] = {
+            "code": e.code,
+            "path": e.path,
+            "fingerprint": e.fingerprint,
+            "message": e.message,
+        }
         if e.count > 1:
             item["count"] = e.count
         if e.reason:

@@ -1,25 +1,57 @@
-"""The typer application: options in, exit code out."""
+"""The typer application: options in, exit code out. Every command's work is in a module of its own."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    help="Says before kubectl apply whether a multi-node GPU job will run over its fabric.",
-)
 
+def _application(about: str, **more: Any) -> typer.Typer:
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        help=about,
+        **more,
+    )
+
+
+app = _application("Says before kubectl apply whether a multi-node GPU job will run over its fabric.")
+baseline_app = _application("Accept the findings that are there, and see only new ones.")
+config_app = _application("The configuration: what holds, whether it is right, its schema.")
+cluster_app = _application("Snapshots of a cluster, for the rules that compare with it.")
+app.add_typer(baseline_app, name="baseline")
+app.add_typer(config_app, name="config")
+app.add_typer(cluster_app, name="cluster")
+
+Paths = Annotated[list[str] | None, typer.Argument(help="Files and folders; '-' for standard input.")]
 Codes = Annotated[list[str] | None, typer.Option(help="Codes, prefixes or names, comma-separated.")]
+Format = Annotated[str, typer.Option("-o", "--output-format", help="text or json.")]
+Config = Annotated[str | None, typer.Option(help="This configuration instead of the nearest.")]
+Isolated = Annotated[bool, typer.Option("--isolated", help="No configuration, no other files.")]
+TrainerVersion = Annotated[str | None, typer.Option(help="Kubeflow Trainer: 2.0, 2.1, 2.2 or 2.3.")]
+BaselineFile = Annotated[str | None, typer.Option("--baseline", help="The file of accepted findings.")]
+CHECK_FORMATS = "text (default), concise, json, sarif, github, gitlab, junit, markdown."
 
 
 def _split(values: list[str] | None) -> tuple[str, ...]:
     return tuple(c.strip() for v in values or () for c in v.split(",") if c.strip())
+
+
+def _later(module: str, function: str, command: str) -> Callable[..., Any]:
+    """A command's function, or exit 2 with a sentence when this build does not have it."""
+    try:
+        return getattr(import_module(module), function)  # type: ignore[no-any-return]
+    except (ModuleNotFoundError, AttributeError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name != module:
+            raise
+        sys.stderr.write(f"fabriclint: This version has no '{command}' yet.\n")
+        raise typer.Exit(2) from None
 
 
 @app.callback(invoke_without_command=True)
@@ -27,7 +59,7 @@ def _main(version: Annotated[bool, typer.Option("--version", help="Print the ver
     if version:
         from fabriclint import __version__
 
-        print(f"fabriclint {__version__}")
+        sys.stdout.write(f"fabriclint {__version__}\n")
         raise typer.Exit(0)
 
 
@@ -36,81 +68,67 @@ def _main(version: Annotated[bool, typer.Option("--version", help="Print the ver
     "helm template ./chart | fabriclint check - --stdin-filename chart.yaml"
 )
 def check(
-    paths: Annotated[
-        list[str] | None, typer.Argument(help="Files and folders; '-' for standard input.")
-    ] = None,
+    paths: Paths = None,
     select: Codes = None,
     ignore: Codes = None,
     extend_select: Codes = None,
-    severity: Annotated[
-        str, typer.Option(help="Leave out what is less severe: error, warning, note.")
-    ] = "note",
-    fabric: Annotated[
-        str | None, typer.Option(help="The fabric of every pod, instead of inferring it.")
-    ] = None,
-    trainer_version: Annotated[
-        str | None, typer.Option(help="Kubeflow Trainer: 2.0, 2.1, 2.2 or 2.3.")
-    ] = None,
+    severity: Annotated[str, typer.Option(help="Leave out what is less severe: error, warning, note.")] = "note",
+    fabric: Annotated[str | None, typer.Option(help="The fabric of every pod, instead of inferring it.")] = None,
+    trainer_version: TrainerVersion = None,
     cluster: Annotated[str | None, typer.Option(help="A cluster snapshot.")] = None,
-    output_format: Annotated[
-        str,
-        typer.Option(
-            "-o", "--output-format", help="text, concise, json, sarif, github, gitlab, junit, markdown."
-        ),
-    ] = "text",
+    output_format: Annotated[str, typer.Option("-o", "--output-format", help=CHECK_FORMATS)] = "",
     output_file: Annotated[list[str] | None, typer.Option(help="FORMAT=PATH, repeatable.")] = None,
     sarif_category: Annotated[str | None, typer.Option(help="SARIF automationDetails id.")] = None,
-    config: Annotated[str | None, typer.Option(help="This configuration instead of the nearest.")] = None,
-    isolated: Annotated[bool, typer.Option("--isolated", help="No configuration, no other files.")] = False,
-    fail_on: Annotated[
-        str, typer.Option(help="Exit 1 from this severity on: error, warning, note.")
-    ] = "warning",
+    config: Config = None,
+    isolated: Isolated = False,
+    baseline: BaselineFile = None,
+    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity on: error, warning, note.")] = "warning",
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 even with findings.")] = False,
-    statistics: Annotated[
-        bool, typer.Option("--statistics", help="Counts per rule instead of findings.")
+    statistics: Annotated[bool, typer.Option("--statistics", help="Counts per rule instead of findings.")] = False,
+    show_suppressed: Annotated[
+        bool,
+        typer.Option("--show-suppressed", help="Suppressed and accepted findings too, with their reasons."),
     ] = False,
-    show_suppressed: Annotated[bool, typer.Option("--show-suppressed")] = False,
     show_files: Annotated[bool, typer.Option("--show-files", help="List what would be read.")] = False,
     stdin_filename: Annotated[str | None, typer.Option(help="The name of standard input.")] = None,
     color: Annotated[str, typer.Option(help="auto, always or never.")] = "auto",
     jobs: Annotated[int, typer.Option(help="Accepted for compatibility; one process is used.")] = 1,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Notes too.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing when nothing is wrong.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Notes too, and what is read.")] = False,
 ) -> None:
     """Lint manifests."""
     from fabriclint.cli.check import Options, run_check
 
-    code = run_check(
-        Options(
-            tuple(paths or ()),
-            _split(select),
-            _split(ignore),
-            _split(extend_select),
-            severity,
-            fabric,
-            trainer_version,
-            cluster,
-            output_format,
-            tuple(output_file or ()),
-            sarif_category,
-            config,
-            isolated,
-            fail_on,
-            exit_zero,
-            statistics,
-            show_suppressed,
-            show_files,
-            stdin_filename,
-            color,
-            quiet,
-            verbose,
-        )  # fmt: skip
+    options = Options(
+        paths=tuple(paths or ()),
+        select=_split(select),
+        ignore=_split(ignore),
+        extend_select=_split(extend_select),
+        severity=severity,
+        fabric=fabric,
+        trainer_version=trainer_version,
+        cluster=cluster,
+        output_format=output_format,
+        output_file=tuple(output_file or ()),
+        sarif_category=sarif_category,
+        config=config,
+        isolated=isolated,
+        fail_on=fail_on,
+        exit_zero=exit_zero,
+        statistics=statistics,
+        show_suppressed=show_suppressed,
+        show_files=show_files,
+        stdin_filename=stdin_filename,
+        color=color,
+        quiet=quiet,
+        verbose=verbose,
+        baseline=baseline,
     )
-    raise typer.Exit(code)
+    raise typer.Exit(run_check(options))
 
 
 @app.command("rule", epilog="Example:  fabriclint rule TCPXO003")
-def rule_command(code: str) -> None:
+def rule_command(code: Annotated[str, typer.Argument(help="A code or a name.")]) -> None:
     """One rule's page."""
     from fabriclint.cli.rules import show_rule
 
@@ -119,14 +137,169 @@ def rule_command(code: str) -> None:
 
 @app.command("rules", epilog="Example:  fabriclint rules -o markdown")
 def rules_command(
-    output_format: Annotated[
-        str, typer.Option("-o", "--output-format", help="text, json or markdown.")
-    ] = "text",
+    output_format: Annotated[str, typer.Option("-o", "--output-format", help="text, json or markdown.")] = "text",
 ) -> None:
     """The table of rules."""
     from fabriclint.cli.rules import show_rules
 
     raise typer.Exit(show_rules(output_format))
+
+
+@app.command(epilog="Example:  fabriclint explain job.yaml -o json")
+def explain(
+    paths: Paths = None,
+    output_format: Format = "text",
+    config: Config = None,
+    isolated: Isolated = False,
+    trainer_version: TrainerVersion = None,
+) -> None:
+    """What was seen of each workload, what was not, and which rules looked at it."""
+    run_explain = _later("fabriclint.cli.explain", "run", "explain")
+    raise typer.Exit(
+        run_explain(
+            paths or ["."],
+            output_format=output_format,
+            config=config,
+            isolated=isolated,
+            trainer_version=trainer_version,
+        )
+    )
+
+
+@app.command(epilog="Example:  fabriclint resolve trainjob.yaml runtime.yaml --origins")
+def resolve(
+    files: Annotated[list[str], typer.Argument(help="The TrainJob's file and, when elsewhere, its runtime's.")],
+    name: Annotated[str | None, typer.Option(help="The TrainJob, when there are several.")] = None,
+    origins: Annotated[bool, typer.Option("--origins", help="Say where each line comes from.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Only what differs from the runtime.")] = False,
+    output_format: Annotated[str, typer.Option("-o", "--output-format", help="yaml or json.")] = "yaml",
+    trainer_version: TrainerVersion = None,
+) -> None:
+    """What Kubeflow Trainer makes of a TrainJob and its runtime."""
+    run_resolve = _later("fabriclint.cli.resolve", "run", "resolve")
+    raise typer.Exit(
+        run_resolve(
+            files,
+            name=name,
+            origins=origins,
+            diff=diff,
+            output_format=output_format,
+            trainer_version=trainer_version,
+        )
+    )
+
+
+@app.command(
+    epilog="Examples:  fabriclint verify job.yaml  |  kubectl logs ... | fabriclint verify - --expect gke-tcpxo"
+)
+def verify(
+    file: Annotated[str, typer.Argument(help="A manifest, or an NCCL log; '-' reads a log.")],
+    expect: Annotated[str | None, typer.Option(help="The fabric that the log is to show.")] = None,
+    output_format: Format = "text",
+) -> None:
+    """The command that shows a job's transport; or what an NCCL log says of it."""
+    run_verify = _later("fabriclint.cli.verify", "run", "verify")
+    raise typer.Exit(run_verify(file, expect=expect, output_format=output_format))
+
+
+@cluster_app.command("snapshot-command", epilog="Example:  fabriclint cluster snapshot-command | sh")
+def cluster_snapshot_command(
+    folder: Annotated[str, typer.Argument(help="The folder that the loop writes to.")] = "cluster",
+) -> None:
+    """Print the shell loop that takes a snapshot; fabriclint itself never talks to a cluster."""
+    raise typer.Exit(_later("fabriclint.cli.cluster", "snapshot_command", "cluster snapshot-command")(folder))
+
+
+@cluster_app.command("trim", epilog="Example:  fabriclint cluster trim cluster/ > cluster.json")
+def cluster_trim(
+    source: Annotated[str, typer.Argument(help="A dump: a file or the folder of a snapshot.")],
+) -> None:
+    """Reduce a snapshot to what the rules use, fit to be committed."""
+    raise typer.Exit(_later("fabriclint.cli.cluster", "trim", "cluster trim")(source))
+
+
+def _baseline_options(
+    paths: list[str] | None, config: str | None, baseline: str | None, output_format: str = ""
+) -> Any:
+    from fabriclint.cli.check import Options
+
+    return Options(paths=tuple(paths or ()), config=config, baseline=baseline, output_format=output_format)
+
+
+@baseline_app.command("create", epilog="Example:  fabriclint baseline create k8s/ --reason 'before fabriclint'")
+def baseline_create(
+    paths: Paths = None,
+    reason: Annotated[str, typer.Option(help="Why these findings are accepted.")] = "",
+    baseline: BaselineFile = None,
+    config: Config = None,
+) -> None:
+    """Accept all findings that are there."""
+    from fabriclint.cli.baseline import run_create
+
+    raise typer.Exit(run_create(_baseline_options(paths, config, None), baseline, reason, update=False))
+
+
+@baseline_app.command("update", epilog="Example:  fabriclint baseline update k8s/")
+def baseline_update(
+    paths: Paths = None,
+    reason: Annotated[str, typer.Option(help="Why new findings are accepted; old reasons stay.")] = "",
+    baseline: BaselineFile = None,
+    config: Config = None,
+) -> None:
+    """Drop entries that are no longer found, and accept what is new."""
+    from fabriclint.cli.baseline import run_create
+
+    raise typer.Exit(run_create(_baseline_options(paths, config, None), baseline, reason, update=True))
+
+
+@baseline_app.command("check", epilog="Example:  fabriclint baseline check k8s/")
+def baseline_check(
+    paths: Paths = None,
+    baseline: BaselineFile = None,
+    config: Config = None,
+    output_format: Annotated[str, typer.Option("-o", "--output-format", help=CHECK_FORMATS)] = "",
+) -> None:
+    """0 without new findings, 1 with; stale entries are named."""
+    from fabriclint.cli.baseline import run_baseline_check
+
+    raise typer.Exit(run_baseline_check(_baseline_options(paths, config, None, output_format), baseline))
+
+
+@config_app.command("show", epilog="Example:  fabriclint config show k8s/job.yaml")
+def config_show(
+    path: Annotated[str | None, typer.Argument(help="The file or folder that the settings hold for.")] = None,
+    output_format: Format = "text",
+) -> None:
+    """The settings that hold for a path, and where each comes from."""
+    from fabriclint.cli.config import run_show
+
+    raise typer.Exit(run_show(path, output_format))
+
+
+@config_app.command("check", epilog="Example:  fabriclint config check .fabriclint.yaml")
+def config_check(
+    path: Annotated[str | None, typer.Argument(help="A configuration file, or a folder to look up from.")] = None,
+) -> None:
+    """0 when the configuration can be used, 2 with a sentence when not."""
+    from fabriclint.cli.config import run_check
+
+    raise typer.Exit(run_check(path))
+
+
+@config_app.command("schema", epilog="Example:  fabriclint config schema > fabriclint.schema.json")
+def config_schema() -> None:
+    """The JSON Schema of .fabriclint.yaml, for editors."""
+    from fabriclint.cli.config import run_schema
+
+    raise typer.Exit(run_schema())
+
+
+@app.command(epilog="Example:  fabriclint completion bash > ~/.local/share/bash-completion/completions/fabriclint")
+def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
+    """The completion script of a shell."""
+    from fabriclint.cli.completion import run as run_completion
+
+    raise typer.Exit(run_completion(shell))
 
 
 def run(arguments: list[str]) -> int:
@@ -135,7 +308,8 @@ def run(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
-        result = app(arguments, standalone_mode=True)
+        result = app(arguments, prog_name="fabriclint", standalone_mode=True)
     except SystemExit as stop:
+        sys.stdout.flush()  # so that a closed pipe is met while it can still be caught
         return stop.code if isinstance(stop.code, int) else (0 if stop.code is None else 2)
     return result if isinstance(result, int) else 0

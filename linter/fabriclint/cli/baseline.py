@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from fabriclint.baseline import DEFAULT_FILE, BaselineError, entries_of, read_baseline, write_baseline
-from fabriclint.cli.check import Options, UsageError, read_report, settings_of
+from fabriclint.cli.check import Options, UsageError, read_report, run_check, settings_of
 from fabriclint.config import ConfigError
 
 
@@ -42,7 +43,20 @@ def run_create(options: Options, file: str | None, reason: str, *, update: bool)
     tail = f" {len(gone)} stale {'entry was' if len(gone) == 1 else 'entries were'} removed." if gone else ""
     noun = "finding is" if total == 1 else "findings are"
     sys.stdout.write(f"{total} {noun} accepted in '{path.as_posix()}'.{tail}\n")
+    if not update and options.config is None and settings_of(options).baseline is None:
+        way = f"'baseline: {path.as_posix()}' in .fabriclint.yaml, or --baseline"
+        sys.stderr.write(f"fabriclint: 'check' uses it with {way}.\n")
     failed = [n for n in report.notifications if n.level == "error"]
     for n in failed:
         sys.stderr.write(f"{n.path + ': ' if n.path else ''}error: {n.message}\n")
     return 2 if failed else 0
+
+
+def run_baseline_check(options: Options, file: str | None) -> int:
+    """Lint against the baseline: what `check` would say with it."""
+    try:
+        path = _file(options, file)
+    except (ConfigError, UsageError) as error:
+        sys.stderr.write(f"fabriclint: {error}\n")
+        return 2
+    return run_check(replace(options, baseline=str(path)))

@@ -2,60 +2,74 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabriclint.config import TRAINER_VERSIONS, ConfigError, Settings, find_config, load_config, unknown_code
+
+if TYPE_CHECKING:
+    from fabriclint.discover import Found
+    from fabriclint.report.model import Report
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The command's options as given."""
 
-    paths: tuple[str, ...]
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    extend_select: tuple[str, ...]
-    severity: str
-    fabric: str | None
-    trainer_version: str | None
-    cluster: str | None
-    output_format: str
-    output_file: tuple[str, ...]
-    sarif_category: str | None
-    config: str | None
-    isolated: bool
-    fail_on: str
-    exit_zero: bool
-    statistics: bool
-    show_suppressed: bool
-    show_files: bool
-    stdin_filename: str | None
-    color: str
-    quiet: bool
-    verbose: bool
+    paths: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    severity: str = "note"
+    fabric: str | None = None
+    trainer_version: str | None = None
+    cluster: str | None = None
+    output_format: str = ""
+    output_file: tuple[str, ...] = ()
+    sarif_category: str | None = None
+    config: str | None = None
+    isolated: bool = False
+    fail_on: str = "warning"
+    exit_zero: bool = False
+    statistics: bool = False
+    show_suppressed: bool = False
+    show_files: bool = False
+    stdin_filename: str | None = None
+    color: str = "auto"
+    quiet: bool = False
+    verbose: bool = False
+    baseline: str | None = None
 
 
 class UsageError(Exception):
     """Options that cannot be used; the text is a sentence."""
 
 
-def settings_of(options: Options) -> Settings:
-    """Configuration, then options over it. Raises ConfigError or UsageError."""
-    settings = Settings(isolated=options.isolated)
-    if not options.isolated:
-        if options.config is not None:
-            settings = load_config(Path(options.config))
-        else:
-            first = next((p for p in options.paths if p != "-"), options.stdin_filename or ".")
-            start = Path(first).resolve()
-            found = find_config(start if start.is_dir() else start.parent)
-            if found is not None:
-                settings = load_config(found)
+def settings_of(options: Options, start: Path | None = None) -> Settings:
+    """Configuration, then options over it. Raises ConfigError or UsageError.
+
+    `start` is the folder to look upwards from; without it the first path given, or the working directory.
+    """
+    if options.isolated:
+        return _with_options(options, Settings(isolated=True))
+    if options.config is not None:
+        return _with_options(options, load_config(Path(options.config)))
+    if start is None:
+        first = next((p for p in options.paths if p != "-"), options.stdin_filename or ".")
+        named = Path(first).resolve()
+        start = named if named.is_dir() else named.parent
+    found = find_config(start)
+    return _with_options(options, load_config(found) if found is not None else Settings())
+
+
+def _with_options(options: Options, settings: Settings) -> Settings:
     for codes in (options.select, options.ignore, options.extend_select):
-        sentence = unknown_code(list(codes))
+        sentence = unknown_code(list(codes)) if codes else None
         if sentence is not None:
             raise UsageError(sentence)
     changes: dict[str, object] = {}
@@ -71,9 +85,8 @@ def settings_of(options: Options) -> Settings:
         changes["cluster"] = (("*", options.cluster),)
     if options.trainer_version:
         if options.trainer_version not in TRAINER_VERSIONS:
-            raise UsageError(
-                f"--trainer-version is one of {', '.join(TRAINER_VERSIONS)}, not '{options.trainer_version}'."
-            )
+            known = ", ".join(TRAINER_VERSIONS)
+            raise UsageError(f"--trainer-version is one of {known}, not '{options.trainer_version}'.")
         changes["trainer_version"] = (("*", options.trainer_version),)
     return replace(settings, **changes)  # type: ignore[arg-type]
 
@@ -91,99 +104,215 @@ def _colour(choice: str) -> bool:
 
 def run_check(options: Options) -> int:
     """Run; returns the exit code of the contract."""
-    from fabriclint.report import FORMATS
+    from fabriclint.baseline import BaselineError
 
     try:
-        for name, value, allowed in (
-            ("--severity", options.severity, ("error", "warning", "note")),
-            ("--fail-on", options.fail_on, ("error", "warning", "note")),
-            ("--color", options.color, ("auto", "always", "never")),
-            ("--output-format", options.output_format, FORMATS),
-        ):
-            if value not in allowed:
-                raise UsageError(f"{name} is one of {', '.join(allowed)}, not '{value}'.")
-        outputs = []
-        for pair in options.output_file:
-            kind, equals, path = pair.partition("=")
-            if not equals or kind not in FORMATS or not path:
-                raise UsageError(
-                    f"--output-file takes FORMAT=PATH with one of {', '.join(FORMATS)}, not '{pair}'."
-                )
-            outputs.append((kind, path))
+        outputs = _outputs(options)
+        if options.show_files:
+            return _show_files(options)
+        report = read_report(options)
+    except (UsageError, ConfigError, BaselineError) as error:
+        sys.stderr.write(f"fabriclint: {error}\n")
+        return 2
+    return _show(options, report, outputs)
+
+
+def _outputs(options: Options) -> list[tuple[str, str]]:
+    """The files to write as (format, path). Raises UsageError for any word that is none of the allowed."""
+    from fabriclint.report import FORMATS
+
+    severities = ("error", "warning", "note")
+    for name, value, allowed in (
+        ("--severity", options.severity, severities),
+        ("--fail-on", options.fail_on, severities),
+        ("--color", options.color, ("auto", "always", "never")),
+        ("--output-format", options.output_format, ("", *FORMATS)),
+    ):
+        if value not in allowed:
+            near = difflib.get_close_matches(value, [a for a in allowed if a], 1)
+            hint = f"; did you mean '{near[0]}'?" if near else "."
+            raise UsageError(f"{name} is one of {', '.join(a for a in allowed if a)}, not '{value}'{hint}")
+    outputs = []
+    for pair in options.output_file:
+        kind, equals, path = pair.partition("=")
+        if not equals or kind not in FORMATS or not path:
+            raise UsageError(f"--output-file takes FORMAT=PATH with one of {', '.join(FORMATS)}, not '{pair}'.")
+        outputs.append((kind, path))
+    return outputs
+
+
+def _paths(options: Options) -> list[str]:
+    paths = [p for p in options.paths if p != "-"]
+    return paths if paths or "-" in options.paths else ["."]
+
+
+def _groups(options: Options) -> list[tuple[Settings, list[Found]]]:
+    """The files to read, by the configuration that holds for them: the nearest above each file."""
+    from fabriclint.discover import discover
+
+    paths = _paths(options)
+    if options.isolated or options.config is not None:
         settings = settings_of(options)
+        return [(settings, _found(discover, paths, settings))]
+    nearest: dict[Path, Path | None] = {}
+    files: dict[Path | None, list[Found]] = {}
+    for found in discover(paths):
+        folder = Path(found.path).resolve().parent
+        if folder not in nearest:
+            nearest[folder] = find_config(folder)
+        files.setdefault(nearest[folder], []).append(found)
+    groups: list[tuple[Settings, list[Found]]] = []
+    for config, listed in sorted(files.items(), key=lambda item: str(item[0] or "")):
+        settings = _with_options(options, load_config(config) if config is not None else Settings())
+        if settings.exclude:
+            kept = {f.uri for f in _found(discover, paths, settings)}
+            listed = [f for f in listed if f.uri in kept]
+        groups.append((settings, listed))
+    return groups or [(settings_of(options), [])]
+
+
+def _found(discover: Callable[..., Iterable[Found]], paths: list[str], settings: Settings) -> list[Found]:
+    root = str(settings.root) if settings.root else None
+    return list(discover(paths, exclude=settings.exclude, exclude_root=root)) if paths else []
+
+
+def _show_files(options: Options) -> int:
+    found = sorted((f for _, listed in _groups(options) for f in listed), key=lambda f: f.uri)
+    sys.stdout.write("".join(f"{f.uri}\n" for f in found if f.error is None))
+    broken = [f for f in found if f.error is not None]
+    for f in broken:
+        sys.stderr.write(f"{f.uri}: error: {f.error}\n")
+    return 2 if broken else 0
+
+
+def read_report(options: Options, *, baseline: bool = True) -> Report:
+    """Lint what the options name. Raises UsageError, ConfigError or BaselineError; everything else is in the report."""
+    from fabriclint.assemble import assemble
+    from fabriclint.engine import lint
+    from fabriclint.report.model import ReportOptions
+
+    stdin = None
+    groups = _groups(options)
+    if "-" in options.paths:
+        name = (options.stdin_filename or "stdin").replace("\\", "/")
+        stdin = (name, sys.stdin.buffer.read())
+        start = Path(name).resolve().parent if options.stdin_filename else Path.cwd()
+        groups = [g for g in groups if g[1]]
+        groups.insert(0, (settings_of(options, start), []))
+    shown = ReportOptions(
+        show_suppressed=options.show_suppressed,
+        verbose=options.verbose,
+        uri_prefix=_prefix(),
+        sarif_category=options.sarif_category,
+    )
+    reports = []
+    for settings, found in groups:
+        if options.verbose:
+            sys.stderr.write(f"fabriclint: {len(found)} files with {settings.file or 'no configuration'}\n")
+        report = assemble(lint(found, settings, stdin=stdin), settings, shown, minimum=options.severity)
+        stdin = None
+        if baseline:
+            report = _without_accepted(options, settings, report)
+        reports.append(report)
+    joined = _join(reports)
+    wanted = options.output_format or next((s.output for s, _ in groups if s.output), None) or "text"
+    colour = wanted == "text" and _colour(options.color)
+    return replace(joined, options=replace(joined.options, colour=colour))
+
+
+def _without_accepted(options: Options, settings: Settings, report: Report) -> Report:
+    given = options.baseline or settings.baseline
+    if given is None:
+        return report
+    from fabriclint.baseline import apply_baseline, read_baseline
+
+    file = Path(given) if options.baseline else (settings.root or Path()) / given
+    return apply_baseline(report, read_baseline(file), file)
+
+
+def _join(reports: list[Report]) -> Report:
+    """One report of several, as if it had been one run."""
+    first = reports[0]
+    if len(reports) == 1:
+        return first
+    findings = sorted(
+        (f for r in reports for f in r.findings),
+        key=lambda f: (f.region.path, f.region.line, f.region.column, f.code),
+    )
+    notes = sorted({n for r in reports for n in r.notifications}, key=lambda n: (n.path or "", n.code, n.message))
+    rules = {rule.code: rule for r in reports for rule in r.rules}
+    counts = {f.name: sum(getattr(r.summary, f.name) for r in reports) for f in fields(first.summary)}
+    sources = {uri: text for r in reports for uri, text in r.sources.items()}
+    return replace(
+        first,
+        findings=tuple(findings),
+        notifications=tuple(notes),
+        rules=tuple(rules[c] for c in sorted(rules)),
+        summary=replace(first.summary, **counts),
+        sources=sources,
+    )
+
+
+def _format(options: Options) -> str:
+    """The format on stdout: as asked for, else the configuration's, else text. Raises UsageError."""
+    from fabriclint.report import FORMATS
+
+    if options.output_format:
+        return options.output_format
+    configured = settings_of(options).output or "text"
+    if configured not in FORMATS:
+        raise UsageError(f"'output' in the configuration is one of {', '.join(FORMATS)}, not '{configured}'.")
+    return configured
+
+
+def _show(options: Options, report: Report, outputs: list[tuple[str, str]]) -> int:
+    from fabriclint.report import render
+
+    try:
+        shown = _format(options)
     except (UsageError, ConfigError) as error:
         sys.stderr.write(f"fabriclint: {error}\n")
         return 2
-    return _lint(options, settings, outputs)
-
-
-def _lint(options: Options, settings: Settings, outputs: list[tuple[str, str]]) -> int:
-    from fabriclint.assemble import assemble
-    from fabriclint.discover import discover
-    from fabriclint.engine import lint
-    from fabriclint.report import render
-    from fabriclint.report.model import ReportOptions
-
-    paths = [p for p in options.paths if p != "-"]
-    use_stdin = "-" in options.paths
-    if not paths and not use_stdin:
-        paths = ["."]
-    found = list(
-        discover(paths, exclude=settings.exclude, exclude_root=str(settings.root) if settings.root else None)
-    )
-    if options.show_files:
-        sys.stdout.write("".join(f"{f.uri}\n" for f in found if f.error is None))
-        return 2 if any(f.error is not None for f in found) else 0
-    stdin = None
-    if use_stdin:
-        name = (options.stdin_filename or "stdin").replace("\\", "/")
-        stdin = (name, sys.stdin.buffer.read())
-    result = lint(found, settings, stdin=stdin)
-    prefix = _prefix()
-    shown = ReportOptions(
-        colour=options.output_format == "text" and _colour(options.color),
-        show_suppressed=options.show_suppressed,
-        verbose=options.verbose,
-        uri_prefix=prefix,
-        sarif_category=options.sarif_category,
-    )
-    report = assemble(result, settings, shown, minimum=options.severity)
     failed = any(n.level == "error" for n in report.notifications)
     ranks = {"error": 0, "warning": 1, "note": 2}
-    counted = [
-        f for f in report.findings if f.suppressed is None and ranks[f.severity] <= ranks[options.fail_on]
-    ]
+    counted = [f for f in report.findings if f.suppressed is None and ranks[f.severity] <= ranks[options.fail_on]]
     code = 2 if failed else (1 if counted and not options.exit_zero else 0)
-    report = replace(report, options=replace(shown, exit_code=code))
+    report = replace(report, options=replace(report.options, exit_code=code))
     for kind, path in outputs:
-        quiet_report = replace(report, options=replace(report.options, colour=False))
+        plain = replace(report, options=replace(report.options, colour=False))
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(
-                render(kind, quiet_report), encoding="utf-8", errors="backslashreplace", newline="\n"
-            )
+            Path(path).write_text(render(kind, plain), encoding="utf-8", errors="backslashreplace", newline="\n")
         except OSError as error:
             sys.stderr.write(f"fabriclint: '{path}' cannot be written: {error.strerror or error}.\n")
             code = 2
     for n in report.notifications:
-        if n.level == "error" or options.verbose:
+        if n.level == "error" or options.verbose or n.code == "stale-baseline":
             sys.stderr.write(f"{n.path + ': ' if n.path else ''}{n.level}: {n.message}\n")
     if options.statistics:
-        counts: dict[str, int] = {}
-        for f in report.findings:
-            if f.suppressed is None:
-                counts[f.code] = counts.get(f.code, 0) + 1
-        names = {r.code: r.name for r in report.rules}
-        for c, n in sorted(counts.items(), key=lambda x: (-x[1], x[0])):
-            sys.stdout.write(f"{n}\t{c}\t{names.get(c, '')}\n")
+        sys.stdout.write(_statistics(report))
         return code
-    text = render(options.output_format, report)
-    if options.output_format == "text" and options.quiet and not report.findings:
-        text = ""
-    sys.stdout.write(text)
-    if not result.files and options.output_format == "text":
+    quiet = shown == "text" and options.quiet and not counted and not failed
+    sys.stdout.write("" if quiet else render(shown, report))
+    if not report.summary.files and not failed:
         sys.stderr.write("fabriclint: no YAML or JSON files were found here.\n")
     return code
+
+
+def _statistics(report: Report) -> str:
+    """Count, code and name per rule, the most frequent first."""
+    counts: dict[str, int] = {}
+    fixable: set[str] = set()
+    for f in report.findings:
+        if f.suppressed is None:
+            counts[f.code] = counts.get(f.code, 0) + 1
+            if f.fix is not None and f.fix.edits:
+                fixable.add(f.code)
+    names = {r.code: r.name for r in report.rules}
+    lines = []
+    for c, n in sorted(counts.items(), key=lambda x: (-x[1], x[0])):
+        lines.append(f"{n}\t{c}\t[{'*' if c in fixable else ' '}] {names.get(c, '')}\n")
+    return "".join(lines)
 
 
 def _prefix() -> str:

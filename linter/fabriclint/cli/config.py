@@ -88,7 +88,10 @@ def schema() -> dict[str, Any]:
 
     def by_path(word: dict[str, Any], said: str) -> dict[str, Any]:
         held = {"type": "object", "additionalProperties": word}
-        return {"anyOf": [word, held], "description": f"{said} A word, or a mapping from path patterns to words."}
+        return {
+            "anyOf": [word, held],
+            "description": f"{said} A word, or a mapping from path patterns to words.",
+        }
 
     properties: dict[str, Any] = {
         "extend": {**one_or_many, "description": "Configuration files that this one starts from."},

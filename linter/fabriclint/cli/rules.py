@@ -45,9 +45,7 @@ def show_rules(output_format: str) -> int:
     elif output_format == "markdown":
         sys.stdout.write("| code | name | severity | says |\n|---|---|---|---|\n")
         for r in rules:
-            sys.stdout.write(
-                f"| {r.code} | {r.name} | {r.severity.value} | {r.summary.replace('|', '/')} |\n"
-            )
+            sys.stdout.write(f"| {r.code} | {r.name} | {r.severity.value} | {r.summary.replace('|', '/')} |\n")
     elif output_format == "text":
         for r in rules:
             sys.stdout.write(f"{r.code:<9} {r.severity.value:<8} {r.name:<34} {r.summary}\n")
