@@ -9,14 +9,14 @@ from fabriclint import __version__
 from fabriclint.document import Manifest, Role, Source
 from fabriclint.engine import DOCS, Lint, Note, fingerprint, ignored_by_path
 from fabriclint.finding import Finding, Severity
-from fabriclint.locate import anchor_of, locate, region_of
 from fabriclint.locate import Region as Located
+from fabriclint.locate import anchor_of, locate, region_of
 from fabriclint.node import Node
 from fabriclint.report.model import (
     Notification,
     ObjectRef,
-    RelatedPlace,
     Region,
+    RelatedPlace,
     Report,
     ReportedFinding,
     ReportOptions,
@@ -137,9 +137,10 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         lint.files,
         sum(1 for d in lint.workspace.documents if d.document.source.reported),
         sum(1 for j in lint.jobs) + sum(1 for m in lint.workspace.manifests if m.kind == "TrainJob"),
-        *(sum(1 for f in live if f.severity == s) for s in ("error", "warning", "note")),
-        suppressed,
-        0,
+        errors=sum(1 for f in live if f.severity == "error"),
+        warnings=sum(1 for f in live if f.severity == "warning"),
+        notes=sum(1 for f in live if f.severity == "note"),
+        suppressed=suppressed,
     )
     notes = sorted(
         {(n.level, n.code, n.path or "", n.message, n.line) for n in lint.notes},

@@ -393,9 +393,7 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note]) -> Iterat
             )
     except Exception as error:  # a broken rule must not lose the run
         path = None
-        manifest = getattr(view, "manifest", None) or getattr(
-            getattr(view, "workload", None), "manifest", None
-        )
+        manifest = getattr(view, "manifest", None) or getattr(getattr(view, "workload", None), "manifest", None)
         if manifest is not None:
             path = manifest.uri
         notes.append(
@@ -428,8 +426,7 @@ def silence(findings: list[Finding], rules: list[Rule]) -> list[Finding]:
     for f in findings:
         causes = yields.get(f.code, set())
         if causes and (
-            causes & by_subject.get(id(f.subject), set())
-            or causes & by_manifest.get(id(_root(f.place.node)), set())
+            causes & by_subject.get(id(f.subject), set()) or causes & by_manifest.get(id(_root(f.place.node)), set())
         ):
             continue
         if f.code in silenced.get(id(f.subject), set()):
@@ -476,7 +473,7 @@ def enabled_rules(pack: Pack, settings: Settings) -> list[Rule]:
         for pattern in patterns:
             if pattern == "ALL":
                 best = max(best, 1)
-            elif rule.code == pattern or rule.name == pattern:
+            elif pattern in (rule.code, rule.name):
                 best = max(best, 100)
             elif rule.code.startswith(pattern) and pattern.isalnum():
                 best = max(best, 1 + len(pattern))
@@ -486,13 +483,9 @@ def enabled_rules(pack: Pack, settings: Settings) -> list[Rule]:
     for rule in rules:
         chosen = matches(rule, settings.select) if settings.select else (1 if rule.default else 0)
         chosen = max(chosen, matches(rule, settings.extend_select))
-        if (
-            chosen
-            and chosen > matches(rule, settings.ignore) - (0 if settings.select else 0)
-            and (settings.severity.get(rule.code) != "off")
-        ):
-            out.append(rule)
-        elif chosen and not matches(rule, settings.ignore) and settings.severity.get(rule.code) != "off":
+        dropped = matches(rule, settings.ignore)
+        # The more specific pattern wins; of two alike, ignore does.
+        if chosen > dropped and settings.severity.get(rule.code) != "off":
             out.append(rule)
     return out
 
@@ -522,9 +515,7 @@ def lint(
         try:
             pairs.append((found.uri, Path(found.path).read_bytes()))
         except OSError as error:
-            notes.append(
-                Note("error", "unreadable", found.uri, f"The file cannot be read: {error.strerror or error}.")
-            )
+            notes.append(Note("error", "unreadable", found.uri, f"The file cannot be read: {error.strerror or error}."))
     if stdin is not None:
         pairs.append(stdin)
     workspace = read_workspace(pairs, notes)
@@ -550,9 +541,7 @@ def read_references(workspace: Workspace, settings: Settings, notes: list[Note])
                     ref = node.string("configMapRef", "name") or node.string("resourceClaimTemplateName")
                     if ref:
                         wanted.add(ref)
-    wanted -= {
-        m.name for m in workspace.manifests if m.kind in ("ConfigMap", "ResourceClaimTemplate") and m.name
-    }
+    wanted -= {m.name for m in workspace.manifests if m.kind in ("ConfigMap", "ResourceClaimTemplate") and m.name}
     wanted = {w for w in wanted if w and "{" not in w and "$" not in w}
     if not wanted:
         return
@@ -577,9 +566,7 @@ def read_references(workspace: Workspace, settings: Settings, notes: list[Note])
 def ignored_by_path(uri: str, code: str, settings: Settings) -> bool:
     """Whether per-file-ignores name the code for the file."""
     for glob, codes in settings.per_file_ignores.items():
-        if fnmatch.fnmatch(uri, glob) and any(
-            code == c or (code.startswith(c) and c.isalpha()) for c in codes
-        ):
+        if fnmatch.fnmatch(uri, glob) and any(code == c or (code.startswith(c) and c.isalpha()) for c in codes):
             return True
     return False
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from fabriclint.node import Node
 
 
-class Severity(str, Enum):
+class Severity(StrEnum):
     """How bad it is; the order of the members is the order of importance."""
 
     ERROR = "error"
@@ -45,7 +45,7 @@ class Related(NamedTuple):
     message: str
 
 
-class Applicability(str, Enum):
+class Applicability(StrEnum):
     """Whether a fix may be applied without a look at it."""
 
     SAFE = "safe"

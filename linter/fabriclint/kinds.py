@@ -296,11 +296,7 @@ def _role(declared: str, name: str, spec: Mapping, owner: Mapping | None) -> Pod
         lowered = name.lower()
         if not has_gpu and (lowered in _LAUNCHER_NAMES or lowered.endswith("-launcher")):
             return PodRole.LAUNCHER
-        if (
-            declared == "by-name"
-            and not has_gpu
-            and lowered in ("ps", "frontend", "planner", "router", "scheduler")
-        ):
+        if declared == "by-name" and not has_gpu and lowered in ("ps", "frontend", "planner", "router", "scheduler"):
             return PodRole.OTHER
         return PodRole.WORKER
     return PodRole(declared)

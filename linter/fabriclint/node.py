@@ -28,7 +28,7 @@ class Unknown(Enum):
 UNKNOWN: Final = Unknown.UNKNOWN
 
 #: A plain value as `json.loads` would give it.
-Plain: TypeAlias = "None | bool | int | float | str | list[Plain] | dict[str, Plain]"
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
 
 class Via(NamedTuple):
@@ -65,11 +65,7 @@ class Node:
         for step in path:
             if isinstance(node, Mapping) and isinstance(step, str):
                 node = node.fields.get(step)
-            elif (
-                isinstance(node, Sequence)
-                and isinstance(step, int)
-                and -len(node.items) <= step < len(node.items)
-            ):
+            elif isinstance(node, Sequence) and isinstance(step, int) and -len(node.items) <= step < len(node.items):
                 node = node.items[step]
             else:
                 return None
@@ -151,7 +147,7 @@ class Scalar(Node):
         doc: Document | None,
         start: int,
         end: int,
-        value: None | bool | int | float | str,
+        value: bool | int | float | str | None,
         style: str = "plain",
         tag: str | None = None,
     ) -> None:
@@ -208,9 +204,7 @@ class Mapping(Node):
         self.entries: list[Entry] = []
         self.flow = False
 
-    def put(
-        self, key: str, value: Node, key_start: int = -1, key_end: int = -1, *, merged: bool = False
-    ) -> None:
+    def put(self, key: str, value: Node, key_start: int = -1, key_end: int = -1, *, merged: bool = False) -> None:
         """Add or replace a field; the child's parent, key and key span are set."""
         value.parent = self
         value.key = key

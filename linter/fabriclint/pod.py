@@ -426,9 +426,7 @@ class PodView:
         if entry is None:
             return False
         template = entry.string("resourceClaimTemplateName")
-        return (
-            any("gpu" in c for c in self.lookup.claim_classes(self.workload, template)) if template else False
-        )
+        return any("gpu" in c for c in self.lookup.claim_classes(self.workload, template)) if template else False
 
     def claim_classes(self) -> list[str]:
         """Device classes of all claims whose templates are in view."""
@@ -449,9 +447,7 @@ class PodView:
             return
         for key, node in data.fields.items():
             if isinstance(node, Scalar):
-                environment.variables[prefix + key] = Variable(
-                    prefix + key, node.text, Place(node), "envFrom"
-                )
+                environment.variables[prefix + key] = Variable(prefix + key, node.text, Place(node), "envFrom")
 
     @property
     def job_pods(self) -> int | Unknown:
@@ -487,9 +483,7 @@ class PodView:
         """Whether sshd starts the ranks, so that the pod's own env does not reach them."""
         if self.workload.kind == "MPIJob" and self.workload.manifest.version == "v2beta1":
             return True
-        return bool(self.launchers) and any(
-            "mpirun" in p_text(p) or "mpiexec" in p_text(p) for p in self.launchers
-        )
+        return bool(self.launchers) and any("mpirun" in p_text(p) or "mpiexec" in p_text(p) for p in self.launchers)
 
     @cached_property
     def ranks_env(self) -> Environment:
@@ -545,7 +539,7 @@ class PodView:
         place: Place | Node,
         message: str,
         *,
-        help: str = "",  # noqa: A002
+        help: str = "",
         severity: Severity | None = None,
         related: tuple[Related, ...] = (),
         fix: Fix | None = None,
@@ -585,9 +579,7 @@ class StartText:
 
     exports: list[Variable] = field(default_factory=list)
     forwarded: list[Variable] = field(default_factory=list)
-    sourced: list[tuple[str | Unknown, Place, bool]] = field(
-        default_factory=list
-    )  # path, place, under plain sh
+    sourced: list[tuple[str | Unknown, Place, bool]] = field(default_factory=list)  # path, place, under plain sh
     starts_ranks: bool = False
     probe: bool = False
     idle: bool = False

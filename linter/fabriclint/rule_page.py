@@ -64,9 +64,7 @@ def page(rule: Rule) -> Page:
         md.append(f"**Silent:** {silent}")
     if source:
         md.append(f"**Source:** {source}")
-    return Page(
-        title, description, fix, silent, tuple(examples), source, plain or title, "\n\n".join(md) or title
-    )
+    return Page(title, description, fix, silent, tuple(examples), source, plain or title, "\n\n".join(md) or title)
 
 
 def text_page(rule: Rule) -> str:

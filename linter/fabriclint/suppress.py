@@ -69,9 +69,7 @@ def directives(source: Source, documents: list[Document]) -> tuple[list[Directiv
                         scope = node.parent.parent if node.parent.key == "metadata" else node.parent
                         code = key[len(_ANNOTATION) :]
                         out.append(
-                            Directive(
-                                (code,), value.text.strip(), -1, value.key_start, value.key_end, scope, value
-                            )
+                            Directive((code,), value.text.strip(), -1, value.key_start, value.key_end, scope, value)
                         )
     return out, faults
 
@@ -104,9 +102,7 @@ def covers(directive: Directive, finding: Finding) -> bool:
     return False
 
 
-def judge(
-    found: list[Directive], known: set[str], enabled: set[str]
-) -> list[tuple[str, Severity, str, Directive]]:
+def judge(found: list[Directive], known: set[str], enabled: set[str]) -> list[tuple[str, Severity, str, Directive]]:
     """SUP001-003 for the directives of a file, after they were used."""
     out: list[tuple[str, Severity, str, Directive]] = []
     for d in found:

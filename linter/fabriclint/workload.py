@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fabriclint.node import UNKNOWN, Mapping, Node, Unknown
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fabriclint.document import Manifest
 
 
-class PodRole(str, Enum):
+class PodRole(StrEnum):
     """What a pod template does in its job."""
 
     WORKER = "worker"

@@ -123,18 +123,21 @@ def unfilled_placeholder(manifest: Manifest) -> Iterator[Finding]:
         if not isinstance(node, Scalar) or not isinstance(node.value, str):
             continue
         text = node.value
-        if node.key == "image" and node.style != "literal":
-            if (
+        if (
+            node.key == "image"
+            and node.style != "literal"
+            and (
                 "{{" not in text
                 and "$" not in text
                 and (_BRACES.search(text) or (_UPPER_REPOSITORY.match(text) and "<" not in text))
-            ):
-                yield Finding(
-                    Place(node),
-                    f"The image '{text}' still holds a placeholder: a repository's name has no upper-case letters.",
-                    help="Write the image you built.",
-                )
-                continue
+            )
+        ):
+            yield Finding(
+                Place(node),
+                f"The image '{text}' still holds a placeholder: a repository's name has no upper-case letters.",
+                help="Write the image you built.",
+            )
+            continue
         scripted = _in_script(node)
         seen_lines: set[int] = set()
         for match in _PLACEHOLDER.finditer(text):
@@ -224,11 +227,7 @@ def env_value_not_string(manifest: Manifest) -> Iterator[Finding]:
         if not (is_env or is_map):
             continue
         raw = node.doc.text[node.start : node.end]
-        what = (
-            f"The value of the variable '{parent.string('name') or ''}'"
-            if is_env
-            else f"'{parent.key}.{node.key}'"
-        )
+        what = f"The value of the variable '{parent.string('name') or ''}'" if is_env else f"'{parent.key}.{node.key}'"
         kind = "a boolean" if isinstance(node.value, bool) else "a number"
         yield Finding(
             Place(node),
@@ -295,11 +294,7 @@ def duplicate_name(manifest: Manifest) -> Iterator[Finding]:
                 seen[name] = item
                 continue
             same = first.plain() == item.plain()
-            refused = (
-                manifest.kind in _REFUSING
-                or volcano
-                or node.key in ("containers", "initContainers", "volumes")
-            )
+            refused = manifest.kind in _REFUSING or volcano or node.key in ("containers", "initContainers", "volumes")
             severity = Severity.ERROR if refused else Severity.NOTE if same else Severity.WARNING
             result = "the API server refuses the object" if refused else "the last one wins"
             where = item.at(key)
@@ -309,7 +304,5 @@ def duplicate_name(manifest: Manifest) -> Iterator[Finding]:
                 f"'{name}' stands twice in '{node.key}'; {result}.",
                 help="Remove one of the two.",
                 severity=severity,
-                related=(
-                    Related(Place(earlier if earlier is not None else first), f"'{name}' stands here first."),
-                ),
+                related=(Related(Place(earlier if earlier is not None else first), f"'{name}' stands here first."),),
             )

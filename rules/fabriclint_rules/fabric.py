@@ -16,9 +16,7 @@ def tell(pod: PodView) -> FabricMatch | None:
     declared = getattr(pod, "declared_fabric", None)
     note = pod.annotations.get("fabriclint.dev/fabric")
     if note is not None and note.text in known:
-        return FabricMatch(
-            note.text, True, (Evidence(note, "annotation fabriclint.dev/fabric"),), (), known[note.text]
-        )
+        return FabricMatch(note.text, True, (Evidence(note, "annotation fabriclint.dev/fabric"),), (), known[note.text])
     if isinstance(declared, str) and declared in known:
         return FabricMatch(declared, True, (), (), known[declared])
     scores: list[tuple[int, str, list[Evidence]]] = []

@@ -61,9 +61,7 @@ def missing_shm(pod: WorkerPod) -> Iterator[Finding]:
     )
 
 
-@rule(
-    "POD002", "shm-not-memory", Severity.WARNING, on=WorkerPod, also=(Severity.ERROR,), yields_to=("DOC005",)
-)
+@rule("POD002", "shm-not-memory", Severity.WARNING, on=WorkerPod, also=(Severity.ERROR,), yields_to=("DOC005",))
 def shm_not_memory(pod: WorkerPod) -> Iterator[Finding]:
     """The volume at /dev/shm is memory.
 
@@ -112,12 +110,7 @@ def shm_not_memory(pod: WorkerPod) -> Iterator[Finding]:
         )
         return
     size = empty.at("sizeLimit") if isinstance(empty, Mapping) else None
-    if (
-        isinstance(size, Scalar)
-        and size.value is not None
-        and not isinstance(size.value, bool)
-        and not size.open
-    ):
+    if isinstance(size, Scalar) and size.value is not None and not isinstance(size.value, bool) and not size.open:
         amount = parse_quantity(size.value)
         if amount is not None and amount <= _SMALL:
             yield pod.finding(
@@ -204,9 +197,7 @@ def ipc_lock_inert(pod: WorkerPod) -> Iterator[Finding]:
     worker = pod.worker
     if worker is None or worker.privileged or not _attached(pod):
         return
-    added = next(
-        (c for c in worker.added_capabilities if c.text.upper().removeprefix("CAP_") == "IPC_LOCK"), None
-    )
+    added = next((c for c in worker.added_capabilities if c.text.upper().removeprefix("CAP_") == "IPC_LOCK"), None)
     user = _runs_as_user(worker)
     if (
         added is None

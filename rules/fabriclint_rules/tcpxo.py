@@ -418,9 +418,7 @@ def missing_device_annotation(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     fabric=TCPXO,
     yields_to=("TCPXO011",),
 )
-@rule(
-    "TCPX008", "device-annotation-target", Severity.ERROR, on=WorkerPod, fabric=TCPX, yields_to=("TCPX011",)
-)
+@rule("TCPX008", "device-annotation-target", Severity.ERROR, on=WorkerPod, fabric=TCPX, yields_to=("TCPX011",))
 def device_annotation_target(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     """The device annotation names the sidecar's container.
 
@@ -561,9 +559,7 @@ def missing_sidecar(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         node = pod.spec.at(key)
         if isinstance(node, Scalar) and node.value is not None:
             return
-    if any(
-        c.image is not None and not isinstance(c.image, str) for c in pod.containers if c is not pod.worker
-    ):
+    if any(c.image is not None and not isinstance(c.image, str) for c in pod.containers if c is not pod.worker):
         return
     has_annotation = any(k.startswith((INTERFACES, DEVICES)) for k in pod.annotations)
     if not has_annotation:

@@ -60,9 +60,7 @@ def patch_env_on_reserved_container(view: TrainJobView) -> Iterator[Finding]:
                 name = container.string("name")
                 env = container.at("env")
                 if name in _RESERVED and isinstance(env, Sequence) and env.items:
-                    where = (
-                        "spec.trainer.env" if name == "node" else f"spec.initializer.{name.split('-')[0]}.env"
-                    )
+                    where = "spec.trainer.env" if name == "node" else f"spec.initializer.{name.split('-')[0]}.env"
                     yield Finding(
                         Place(env, on_key=True),
                         f"The patch sets 'env' on the container '{name}', which Trainer's webhook rejects.",
@@ -123,9 +121,7 @@ def missing_ancestor_label(view: RuntimeView) -> Iterator[Finding]:
         place = named if named is not None else job
     related = []
     if pod_label is not None:
-        related.append(
-            Related(Place(pod_label, on_key=True), "Here, on the pod template, the label does nothing.")
-        )
+        related.append(Related(Place(pod_label, on_key=True), "Here, on the pod template, the label does nothing."))
     for trainjob in view.trainjobs:
         node = trainjob.root.at("spec", "trainer")
         if node is not None:
@@ -206,9 +202,7 @@ def resources_replace_runtime(view: TrainJobView) -> Iterator[Finding]:
         f"'resourcesPerNode' replaces the runtime's resources and drops '{', '.join(lost)}'; the worker gets none of them.",
         help=f"Repeat {', '.join(lost)} here, or remove resourcesPerNode and let the runtime own the resources.",
         related=tuple(
-            Related(
-                Place(had[n], on_key=True), f"The runtime sets '{n}: {getattr(had[n], 'text', '')}' here."
-            )
+            Related(Place(had[n], on_key=True), f"The runtime sets '{n}: {getattr(had[n], 'text', '')}' here.")
             for n in lost
         ),
     )
@@ -236,10 +230,7 @@ def processes_not_inferred(view: TrainJobView) -> Iterator[Finding]:
     policy = view.runtime.root.mapping("spec", "mlPolicy")
     if policy is None or policy.at("torch") is None:
         return
-    if (
-        root.at("spec", "trainer", "numProcPerNode") is not None
-        or policy.at("torch", "numProcPerNode") is not None
-    ):
+    if root.at("spec", "trainer", "numProcPerNode") is not None or policy.at("torch", "numProcPerNode") is not None:
         return
     worker = _worker(view.runtime.root)
     had = _amounts(worker.at("resources")) if worker is not None else {}

@@ -19,11 +19,7 @@ def _property(text: str) -> str:
 
 def render(report: Report) -> str:
     """Commands, the most severe first; the last one tells how many GitHub will not show."""
-    found = [
-        f
-        for f in report.findings
-        if f.suppressed is None and (f.severity != "note" or report.options.verbose)
-    ]
+    found = [f for f in report.findings if f.suppressed is None and (f.severity != "note" or report.options.verbose)]
     found.sort(key=lambda f: {"error": 0, "warning": 1, "note": 2}[f.severity])
     out = []
     counts = {"error": 0, "warning": 0, "note": 0}
@@ -34,9 +30,7 @@ def render(report: Report) -> str:
         if r.line == r.end_line:
             where += f",col={r.column},endColumn={r.end_column}"
         text = f"{r.path}:{r.line}: {f.message}" + (f"\nhelp: {f.help}" if f.help else "")
-        out.append(
-            f"::{_LEVELS[f.severity]} {where},title={_property(f'{f.code} {f.name}')}::{_data(text)}\n"
-        )
+        out.append(f"::{_LEVELS[f.severity]} {where},title={_property(f'{f.code} {f.name}')}::{_data(text)}\n")
     left = sum(max(0, n - _SHOWN) for n in counts.values())
     if left:
         out.append(

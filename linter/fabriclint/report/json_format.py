@@ -66,8 +66,7 @@ def render(report: Report) -> str:
         "tool": {"name": report.tool.name, "version": report.tool.version},
         "findings": [_finding(f) for f in shown],
         "notifications": [
-            {"level": n.level, "code": n.code, "path": n.path, "message": n.message}
-            for n in report.notifications
+            {"level": n.level, "code": n.code, "path": n.path, "message": n.message} for n in report.notifications
         ],
         "summary": {
             "files": report.summary.files,

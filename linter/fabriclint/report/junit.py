@@ -37,15 +37,11 @@ def render(report: Report) -> str:
         f'<testsuites name="fabriclint" tests="{total}" failures="{failed}" errors="0">',
     ]
     for path, found in sorted(by_path.items()):
-        out.append(
-            f'  <testsuite name={_attr(path)} tests="{max(1, len(found))}" failures="{len(found)}" errors="0">'
-        )
+        out.append(f'  <testsuite name={_attr(path)} tests="{max(1, len(found))}" failures="{len(found)}" errors="0">')
         if not found:
             out.append(f'    <testcase name="no findings" classname={_attr(path)}/>')
         for f in found:
-            where = f"{path}:{f.region.line}:{f.region.column}: {f.message}" + (
-                f"\nhelp: {f.help}" if f.help else ""
-            )
+            where = f"{path}:{f.region.line}:{f.region.column}: {f.message}" + (f"\nhelp: {f.help}" if f.help else "")
             out.append(f"    <testcase name={_attr(_name(f))} classname={_attr(path)}>")
             out.append(
                 f"      <failure message={_attr(f.message)} type={_attr(f.severity)}>{escape(_legal(where))}</failure>"

@@ -6,24 +6,14 @@ from fabriclint.report.model import Report
 
 
 def _cell(text: str) -> str:
-    return (
-        text.replace("\\", "\\\\")
-        .replace("|", "\\|")
-        .replace("<", "&lt;")
-        .replace("\n", " ")
-        .replace("\r", " ")
-    )
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("\r", " ")
 
 
 def render(report: Report) -> str:
     """A table of findings, most severe first within a file's order, and the counts."""
     s = report.summary
     out = ["### fabriclint", ""]
-    found = [
-        f
-        for f in report.findings
-        if f.suppressed is None and (f.severity != "note" or report.options.verbose)
-    ]
+    found = [f for f in report.findings if f.suppressed is None and (f.severity != "note" or report.options.verbose)]
     if found:
         out += ["| place | severity | rule | message |", "|---|---|---|---|"]
         for f in found:

@@ -35,7 +35,7 @@ _DESCRIPTORS = {
 
 
 @cache
-def _fields(kind: type) -> list[tuple[str, str, Any, bool]]:
+def _fields(kind: Any) -> list[tuple[str, str, Any, bool]]:
     out = []
     for f in attr.fields(kind):
         default = f.default.factory() if isinstance(f.default, attr.Factory) else f.default  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def _plain(value: Any) -> Any:
         return {k: _plain(v) for k, v in value.items()}
     if attr.has(type(value)):
         out = {}
-        for attribute, name, default, always in _fields(type(value)):
+        for attribute, name, default, always in _fields(type(value)):  # type: ignore[arg-type]
             inner = getattr(value, attribute)
             if inner is None or (not always and default is not attr.NOTHING and inner == default):
                 continue
@@ -188,22 +188,14 @@ def render(report: Report) -> str:
     """The SARIF file as text with a final newline."""
     rules = list(report.rules)
     index = {r.code: i for i, r in enumerate(rules)}
-    shown = [
-        f
-        for f in report.findings
-        if f.code in index and (f.suppressed is None or report.options.show_suppressed)
-    ]
+    shown = [f for f in report.findings if f.code in index and (f.suppressed is None or report.options.show_suppressed)]
     notes = list(report.notifications)
     if len(shown) > _MOST_RESULTS:
         left = len(shown) - _MOST_RESULTS
-        ranked = sorted(shown, key=lambda f: {"error": 0, "warning": 1, "note": 2}[f.severity])[
-            :_MOST_RESULTS
-        ]
+        ranked = sorted(shown, key=lambda f: {"error": 0, "warning": 1, "note": 2}[f.severity])[:_MOST_RESULTS]
         kept = {id(f) for f in ranked}
         shown = [f for f in shown if id(f) in kept]
-        notes.append(
-            Notification("warning", "limit", None, f"{left} less severe findings are left out of this file.")
-        )
+        notes.append(Notification("warning", "limit", None, f"{left} less severe findings are left out of this file."))
     codes = sorted({n.code for n in notes})
     hashes: dict[str, list[str]] = {}
     execution = [_notification(report, n, codes) for n in notes if n.code not in _CONFIGURATION]
@@ -217,15 +209,9 @@ def render(report: Report) -> str:
             om.ReportingDescriptor(
                 id=c,
                 name=_pascal(c),
-                short_description=om.MultiformatMessageString(
-                    text=_DESCRIPTORS.get(c, "What the run has to say.")
-                ),
-                full_description=om.MultiformatMessageString(
-                    text=_DESCRIPTORS.get(c, "What the run has to say.")
-                ),
-                help=om.MultiformatMessageString(
-                    text="See the message; `fabriclint check --verbose` says more."
-                ),
+                short_description=om.MultiformatMessageString(text=_DESCRIPTORS.get(c, "What the run has to say.")),
+                full_description=om.MultiformatMessageString(text=_DESCRIPTORS.get(c, "What the run has to say.")),
+                help=om.MultiformatMessageString(text="See the message; `fabriclint check --verbose` says more."),
                 help_uri=report.tool.url,
             )
             for c in codes

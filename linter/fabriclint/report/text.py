@@ -27,15 +27,11 @@ def _line(report: Report, region: Region) -> str | None:
 
 def _shown(text: str) -> str:
     """Tabs and control characters made visible with a known width."""
-    return "".join(
-        "    " if c == "\t" else c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
+    return "".join("    " if c == "\t" else c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _width(text: str) -> int:
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _snippet(report: Report, region: Region, gutter: int, paint: str, plain: bool) -> list[str]:
