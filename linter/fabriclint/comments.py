@@ -53,9 +53,7 @@ def scan(source: Source, documents: list[Document], marker: str) -> list[Comment
 def _scalar_spans(source: Source, documents: list[Document]) -> list[tuple[int, int]]:
     """Spans of all keys and scalars, also of those that a later key replaced; sorted."""
     spans: set[tuple[int, int]] = set()
-    stack: list[Node] = [
-        d.root for d in documents if d.root is not None and d.host is None and d.source is source
-    ]
+    stack: list[Node] = [d.root for d in documents if d.root is not None and d.host is None and d.source is source]
     text = source.text
     while stack:
         node = stack.pop()
@@ -65,9 +63,7 @@ def _scalar_spans(source: Source, documents: list[Document]) -> list[tuple[int, 
             start = node.start
             if node.style in ("literal", "folded"):
                 # The header may be followed by a comment; the text begins on the next line.
-                breaks = [
-                    b for b in (text.find("\n", start, node.end), text.find("\r", start, node.end)) if b != -1
-                ]
+                breaks = [b for b in (text.find("\n", start, node.end), text.find("\r", start, node.end)) if b != -1]
                 start = min(breaks) if breaks else node.end
             if node.end > start:
                 spans.add((start, node.end))

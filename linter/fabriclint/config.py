@@ -82,9 +82,7 @@ class Settings:
         out: list[Path] = []
         for uri in uris:
             folder = Path(uri).parent
-            top = next(
-                (p for p in [folder.resolve(), *folder.resolve().parents] if (p / ".git").exists()), None
-            )
+            top = next((p for p in [folder.resolve(), *folder.resolve().parents] if (p / ".git").exists()), None)
             chosen = Path(_relative(top)) if top is not None else folder
             if chosen not in out and chosen.is_dir():
                 out.append(chosen)
@@ -128,9 +126,7 @@ def load_config(path: Path, seen: tuple[Path, ...] = ()) -> Settings:
         for name in extend if isinstance(extend, list) else [extend]:
             other = path.parent / str(name)
             if not other.is_file():
-                raise ConfigError(
-                    f"{shown}:{lines.get('extend', 1)}: 'extend' names '{name}', which does not exist."
-                )
+                raise ConfigError(f"{shown}:{lines.get('extend', 1)}: 'extend' names '{name}', which does not exist.")
             base = load_config(other, (*seen, path.resolve()))
     return replace(_apply(base, values, lines, shown), root=path.parent, file=shown)
 
@@ -145,8 +141,7 @@ def _read(path: Path, data: bytes, shown: str) -> tuple[dict[str, Any], dict[str
             raise ConfigError(f"{shown}: The file is no TOML: {error}.") from None
         text = data.decode("utf-8").split("\n")
         lines = {
-            k: next((n for n, line in enumerate(text, 1) if line.strip().strip('"').startswith(k)), 1)
-            for k in table
+            k: next((n for n, line in enumerate(text, 1) if line.strip().strip('"').startswith(k)), 1) for k in table
         }
         return dict(table), lines
     from fabriclint.node import Mapping
@@ -171,9 +166,7 @@ def _read(path: Path, data: bytes, shown: str) -> tuple[dict[str, Any], dict[str
         if plain is None:
             return {}, {}
         if not isinstance(plain, dict):
-            raise ConfigError(
-                f"{shown}:1: The configuration is a list of keys with values, and this is none."
-            )
+            raise ConfigError(f"{shown}:1: The configuration is a list of keys with values, and this is none.")
         text = data.decode("utf-8", "replace").split("\n")
         lines = {k: next((n for n, ln in enumerate(text, 1) if ln.startswith(str(k))), 1) for k in plain}
         node = build(plain)
@@ -219,9 +212,7 @@ def _apply(base: Settings, values: dict[str, Any], lines: dict[str, int], shown:
             }
         elif key == "profiles":
             if not isinstance(value, dict):
-                raise ConfigError(
-                    f"{where}: 'profiles' maps a profile's name to what differs in your cluster."
-                )
+                raise ConfigError(f"{where}: 'profiles' maps a profile's name to what differs in your cluster.")
             changes[name] = value
         elif key != "extend":
             changes[name] = str(value)
@@ -239,9 +230,7 @@ def _by_path(key: str, value: Any, where: str) -> tuple[tuple[str, str], ...]:
         if key == "contract" and word not in ("auto", "aicr", "generic"):
             raise ConfigError(f"{where}: 'contract' is auto, aicr or generic, not '{word}'.")
         if key == "trainer-version" and word not in TRAINER_VERSIONS:
-            raise ConfigError(
-                f"{where}: 'trainer-version' is one of {', '.join(TRAINER_VERSIONS)}, not '{word}'."
-            )
+            raise ConfigError(f"{where}: 'trainer-version' is one of {', '.join(TRAINER_VERSIONS)}, not '{word}'.")
     return pairs
 
 
@@ -258,9 +247,7 @@ def unknown_code(codes: list[str]) -> str | None:
     rules = list(PACK.load())
     known = {r.code for r in rules} | {r.name for r in rules} | {r.family for r in rules} | {"ALL"}
     for code in codes:
-        if code not in known and not any(
-            k.startswith(code) and code.isalnum() and code.isupper() for k in known
-        ):
+        if code not in known and not any(k.startswith(code) and code.isalnum() and code.isupper() for k in known):
             near = difflib.get_close_matches(code.upper() if code.isalnum() else code, sorted(known), 1)
             return f"There is no rule '{code}'" + (f"; did you mean '{near[0]}'?" if near else ".")
     return None

@@ -166,9 +166,7 @@ def _walk(top: str, excluded: list[_Ignore]) -> Iterator[Found]:
             path = os.path.join(shown, entry.name)
             whole = os.path.join(folder, entry.name)
             if entry.is_dir(follow_symlinks=False):
-                skipped = (
-                    entry.name in SKIPPED or _ignored(whole, True, rules) or _ignored(whole, True, excluded)
-                )
+                skipped = entry.name in SKIPPED or _ignored(whole, True, rules) or _ignored(whole, True, excluded)
                 if not skipped:
                     stack.append((path, whole, rules))
             elif entry.name.lower().endswith(EXTENSIONS):

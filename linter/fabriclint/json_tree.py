@@ -80,9 +80,7 @@ class _Reader:
         number = _NUMBER.match(text, at)
         if number is not None:
             whole = number[2] is None and number[3] is None and len(number[1]) <= 20
-            return Scalar(
-                self.doc, at, number.end(), int(number[1]) if whole else float(number[0])
-            ), number.end()
+            return Scalar(self.doc, at, number.end(), int(number[1]) if whole else float(number[0])), number.end()
         word = _WORD.match(text, at)
         if word is not None:
             return Scalar(self.doc, at, word.end(), _WORDS[word[0]]), word.end()

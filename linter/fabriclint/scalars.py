@@ -19,9 +19,7 @@ _FIRST = frozenset("yYnNtTfFoO~.+-0123456789")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 #: Go's ParseFloat on a text that begins with a dot: an underscore only between digits.
 _DOT_FLOAT = re.compile(r"\.[0-9](_?[0-9])*([eE][-+]?[0-9](_?[0-9])*)?", re.ASCII)
-_INT = re.compile(
-    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|(0[0-7]*)|([1-9][0-9]*))", re.ASCII
-)
+_INT = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|(0[0-7]*)|([1-9][0-9]*))", re.ASCII)
 #: Go reads a sign after a leftover `0b` prefix.
 _BINARY_SIGNED = re.compile(r"0b([-+][01]+)", re.ASCII)
 _INT64_MIN, _INT64_MAX, _UINT64_MAX = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1

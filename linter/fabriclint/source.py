@@ -86,9 +86,7 @@ def _is_manifest(text: str) -> bool:
     if "apiVersion" not in text or "kind" not in text:
         return False
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return bool(
-            re.search(r"[\"']?apiVersion[\"']?\s*:", text) and re.search(r"[\"']?kind[\"']?\s*:", text)
-        )
+        return bool(re.search(r"[\"']?apiVersion[\"']?\s*:", text) and re.search(r"[\"']?kind[\"']?\s*:", text))
     return _API_VERSION.search(text) is not None and _KIND.search(text) is not None
 
 
@@ -200,9 +198,7 @@ class _StreamReader:
             if cut is not None:
                 related.append((*cut, "kubectl splits the file at this line, even inside quotes"))
         reason = broken.reason[:1].upper() + broken.reason[1:]
-        self.problem(
-            "DOC001", "error", broken.start, broken.end, f"{reason}; kubectl refuses the document.", *related
-        )
+        self.problem("DOC001", "error", broken.start, broken.end, f"{reason}; kubectl refuses the document.", *related)
 
     def refused(self, chunk: Chunk) -> None:
         refused = chunk.refused
@@ -210,14 +206,10 @@ class _StreamReader:
         shown = self.source.text[refused.start : refused.end]
         shown = shown if len(shown) <= 40 else shown[:37] + "..."
         if refused.directive:
-            message = (
-                f"Directive '{shown}' is not accepted; "
-                "kubectl takes it for a document of its own and refuses it."
-            )
+            message = f"Directive '{shown}' is not accepted; kubectl takes it for a document of its own and refuses it."
         else:
             message = (
-                f"Separator line '{shown}' goes on after '---'; "
-                "kubectl stops reading the file here with an error."
+                f"Separator line '{shown}' goes on after '---'; kubectl stops reading the file here with an error."
             )
         self.problem("DOC010", "error", refused.start, refused.end, message)
 
@@ -231,10 +223,7 @@ class _StreamReader:
         end = min(start + len(rest[1].rstrip()), chunk.end)
         if end <= start:
             return
-        message = (
-            "Text after the end of the document; "
-            "kubectl drops everything up to the next '---' without a word."
-        )
+        message = "Text after the end of the document; kubectl drops everything up to the next '---' without a word."
         related: tuple[int, int, str] | None = None
         if tree.explicit_end:
             line = self.source.line_starts[self.source.position(max(tree.end - 1, 0))[0] - 1]
@@ -261,9 +250,7 @@ class _StreamReader:
             below = list(last.fields.values()) if isinstance(last, Mapping) else last.items
             last = below[-1] if below else None
         if isinstance(last, Scalar) and last.style in ("literal", "folded"):
-            message = (
-                "A '---' at the start of a line cuts the block of text above it; kubectl reads two documents."
-            )
+            message = "A '---' at the start of a line cuts the block of text above it; kubectl reads two documents."
             self.problem(
                 "DOC010",
                 "warning",
@@ -280,14 +267,10 @@ def _report_duplicates(source: Source, tree: Tree) -> None:
         one, two = source.position(first.key_start)[0], source.position(second.key_start)[0]
         where = f"on lines {one} and {two}" if one != two else f"on line {one}"
         shown = second.key if len(second.key) <= 60 else second.key[:57] + "..."
-        message = (
-            f"Key '{shown}' is given twice, {where}; kubectl keeps the second and silently drops the first."
-        )
+        message = f"Key '{shown}' is given twice, {where}; kubectl keeps the second and silently drops the first."
         related = ((first.key_start, first.key_end, "this one is dropped"),)
         severity = "error" if whole else "warning"
-        source.problems.append(
-            Problem("DOC002", severity, second.key_start, second.key_end, message, related)
-        )
+        source.problems.append(Problem("DOC002", severity, second.key_start, second.key_end, message, related))
 
 
 def _report_merges(source: Source, tree: Tree) -> None:
@@ -301,9 +284,7 @@ def _report_merges(source: Source, tree: Tree) -> None:
             "kubectl takes the merged value, other YAML readers this one."
         )
         related = ((merge[0], merge[1], "this merge replaces it in kubectl"),)
-        source.problems.append(
-            Problem("DOC011", "warning", before.key_start, before.key_end, message, related)
-        )
+        source.problems.append(Problem("DOC011", "warning", before.key_start, before.key_end, message, related))
 
 
 def iter_manifests(documents: list[Document]) -> Iterator[Manifest]:

@@ -56,17 +56,13 @@ def split(text: str) -> list[Chunk]:
     return chunks
 
 
-def _chunk(
-    text: str, start: int, end: int, separator: tuple[int, int] | None, refused: Refused | None
-) -> Chunk:
+def _chunk(text: str, start: int, end: int, separator: tuple[int, int] | None, refused: Refused | None) -> Chunk:
     if text.startswith("\ufeff", start) and start < end:
         start += 1
     if text.find("%", start, end) != -1:
         found = _DIRECTIVES.match(text, start, end)
         if found is not None:
             line = found[1]
-            refused = refused or Refused(
-                found.start(1), found.start(1) + len(line.splitlines()[0].rstrip()), True
-            )
+            refused = refused or Refused(found.start(1), found.start(1) + len(line.splitlines()[0].rstrip()), True)
             start = found.end()
     return Chunk(start, end, separator, refused)

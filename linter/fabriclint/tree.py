@@ -25,9 +25,7 @@ EXPANSION_LIMIT = 200_000
 class TreeError(Exception):
     """A text that cannot be read: where (offsets of the document's text), and why, without a full stop."""
 
-    def __init__(
-        self, start: int, end: int, reason: str, *, related: tuple[tuple[int, int, str], ...] = ()
-    ) -> None:
+    def __init__(self, start: int, end: int, reason: str, *, related: tuple[tuple[int, int, str], ...] = ()) -> None:
         super().__init__(reason)
         self.start = start
         self.end = end
@@ -288,9 +286,7 @@ class _Builder:
             self.key_start = start + self.base
             self.key_end = end + self.base
             if anchor is not None:
-                self.anchors[anchor] = Scalar(
-                    self.doc, start + self.base, end + self.base, resolved, style, tag
-                )
+                self.anchors[anchor] = Scalar(self.doc, start + self.base, end + self.base, resolved, style, tag)
             return
         made = Scalar(self.doc, start + self.base, end + self.base, resolved, style, tag)
         if anchor is not None:
@@ -307,9 +303,7 @@ class _Builder:
     def open(self, event: Any, mapping: bool) -> None:
         start = event.start_mark.index
         if isinstance(self.node, Mapping) and self.key is None and not self.merge:
-            raise TreeError(
-                start, start + 1, "a mapping or list cannot be a key: Kubernetes' keys are strings"
-            )
+            raise TreeError(start, start + 1, "a mapping or list cannot be a key: Kubernetes' keys are strings")
         if len(self.stack) >= DEPTH_LIMIT:
             raise TreeError(start, start + 1, f"nested deeper than {DEPTH_LIMIT} levels")
         anchor = event.anchor
@@ -318,11 +312,7 @@ class _Builder:
             if found is not None:
                 start = found.end()
         made: Mapping | Sequence
-        made = (
-            Mapping(self.doc, start + self.base, start)
-            if mapping
-            else Sequence(self.doc, start + self.base, start)
-        )
+        made = Mapping(self.doc, start + self.base, start) if mapping else Sequence(self.doc, start + self.base, start)
         made.flow = bool(event.flow_style)
         self.last = start + 1 if made.flow else start
         if anchor is not None:
@@ -378,9 +368,7 @@ class _Builder:
         made.key_start, made.key_end = node.key_start, node.key_end
         if isinstance(made, Mapping):
             # The children's key spans are known only now that they are in place.
-            made.entries = [
-                Entry(e.key, e.value.key_start, e.value.key_end, e.value, e.merged) for e in made.entries
-            ]
+            made.entries = [Entry(e.key, e.value.key_start, e.value.key_end, e.value, e.merged) for e in made.entries]
         made.via = via
         return made
 
@@ -428,9 +416,7 @@ class LatestEntries:
     """The latest entry of a key, by an index that is only made for mappings that repeat keys."""
 
     def __init__(self) -> None:
-        self._known: dict[
-            int, tuple[int, dict[str, Entry]]
-        ] = {}  # by id of the mapping: entries indexed, index
+        self._known: dict[int, tuple[int, dict[str, Entry]]] = {}  # by id of the mapping: entries indexed, index
 
     def find(self, mapping: Mapping, key: str) -> Entry | None:
         """The latest entry with the key in a mapping that is only added to."""

@@ -18,7 +18,7 @@ FOLDER = os.environ.get("FABRICLINT_LOGS")
 def test_every_public_log_gets_its_judged_verdict() -> None:
     folder = Path(FOLDER or "")
     wrong = []
-    with open(folder / "MANIFEST.tsv", encoding="utf-8", newline="") as table:
+    with (folder / "MANIFEST.tsv").open(encoding="utf-8", newline="") as table:
         rows = list(csv.DictReader(table, delimiter="\t"))
     for row in rows:
         text, _ = run(str(folder / row["file"]), None, "json", None)

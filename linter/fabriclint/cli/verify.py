@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import BinaryIO
 
 
@@ -25,7 +26,7 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
         if path_or_dash == "-":
             log = collect(telling(opened(stdin or sys.stdin.buffer), tally))
         else:
-            with open(path_or_dash, "rb") as stream:
+            with Path(path_or_dash).open("rb") as stream:
                 log = collect(telling(opened(stream), tally))
     except OSError as problem:
         return f"{path_or_dash}: cannot be read: {problem.strerror or 'unknown error'}.\n", 2

@@ -150,9 +150,7 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
         if rank.value is None:
             made.refuse("", "several machines need --machine_rank", machines.place)
         made.processes_per_node = (
-            Fact(total // count, processes.place)
-            if isinstance(total, int)
-            else Fact(UNKNOWN, processes.place)
+            Fact(total // count, processes.place) if isinstance(total, int) else Fact(UNKNOWN, processes.place)
         )
     elif total in (0, 1):
         made.nodes, made.processes_per_node = Fact(1), Fact(1, processes.place)
@@ -162,9 +160,7 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
         nodes = lookup("PET_NNODES")
         made.nodes = Fact(1, machines.place) if nodes is None else integer(nodes, None)
         pet_rank = lookup("PET_NODE_RANK")
-        made.node_rank = (
-            rank if rank.value is not None else Fact(0) if pet_rank is None else integer(pet_rank, None)
-        )
+        made.node_rank = rank if rank.value is not None else Fact(0) if pet_rank is None else integer(pet_rank, None)
         made.processes_per_node = Fact(total if total is not None else UNKNOWN, processes.place)
         if isinstance(made.nodes.value, int) and isinstance(total, int):
             made.processes = Fact(made.nodes.value * total, processes.place)

@@ -211,17 +211,13 @@ def _number(text: str) -> int:
         raise _UnclearError from None
 
 
-def _evaluate(
-    text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None], depth: int
-) -> int:
+def _evaluate(text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None], depth: int) -> int:
     if depth > 8 or len(text) > 1000:
         raise _UnclearError
     return _Expression(text, lookup, assign, depth).all()
 
 
-def evaluate(
-    text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None]
-) -> int | None:
+def evaluate(text: str, lookup: Callable[[str], str | None], assign: Callable[[str, str], None]) -> int | None:
     """The value of an expression whose `$` are expanded; None when unknown or an error.
 
     `lookup` gives a variable's text (no expression: the result is unknown), `assign` stores one.

@@ -107,9 +107,7 @@ def _escaped(text: str) -> str:
         "v": "\v",
         "e": "\x1b",
     }
-    return re.sub(
-        r"\\(.)", lambda m: table.get(m.group(1), HOLE if m.group(1) in "c0xuU" else m.group(0)), text
-    )
+    return re.sub(r"\\(.)", lambda m: table.get(m.group(1), HOLE if m.group(1) in "c0xuU" else m.group(0)), text)
 
 
 @_builtin("printf")
@@ -300,8 +298,7 @@ def _cd(call: Call) -> None:
     folder = call.words[-1].raw if len(call.words) > 1 else HOLE
     # That the folder exists is taken for granted where the text made it, and expected elsewhere.
     made = any(
-        w.words[0].raw == "mkdir" and any(x.raw == folder for x in w.words)
-        for w in call.shell.seen.invocations[-20:]
+        w.words[0].raw == "mkdir" and any(x.raw == folder for x in w.words) for w in call.shell.seen.invocations[-20:]
     )
     call.state.cwd = folder if folder.startswith("/") and HOLE not in folder else None
     call.state.status, call.state.asked = (

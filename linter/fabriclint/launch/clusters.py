@@ -95,9 +95,7 @@ def srun(words: list[Word]) -> Launcher:
     nodes = say("nodes")
     if isinstance(nodes.value, str):
         low, _, high = nodes.value.partition("-")
-        nodes = Fact(
-            (int(low[:6]), int(high[:6])) if low.isdigit() and high.isdigit() else UNKNOWN, nodes.place
-        )
+        nodes = Fact((int(low[:6]), int(high[:6])) if low.isdigit() and high.isdigit() else UNKNOWN, nodes.place)
     made.nodes, made.processes, made.processes_per_node = nodes, say("ntasks"), say("ntasks_per_node")
     made.gpus = say("gpus")
     for fact in (made.processes, made.processes_per_node, made.gpus):

@@ -145,13 +145,7 @@ class _Double:
         while self.plain() == "&&":
             self.i += 1
             other = self.term()
-            value = (
-                False
-                if value is False or other is False
-                else None
-                if value is None or other is None
-                else True
-            )
+            value = False if value is False or other is False else None if value is None or other is None else True
         return value
 
     def term(self) -> bool | None:

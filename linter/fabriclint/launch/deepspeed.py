@@ -90,14 +90,10 @@ def read(words: list[Word], lookup: Lookup, *, hostfile: str | None = None) -> L
     if launcher and launcher[0].lower() == "slurm":
         made.forwards = "all"
     made.backend = (
-        Fact("pdsh")
-        if launcher is None
-        else Fact(UNKNOWN if HOLE in launcher[0] else launcher[0], launcher[1])
+        Fact("pdsh") if launcher is None else Fact(UNKNOWN if HOLE in launcher[0] else launcher[0], launcher[1])
     )
     if "include" in got.values and "exclude" in got.values:
-        made.refuse(
-            got.values["exclude"][0], "--include and --exclude exclude each other", got.values["exclude"][1]
-        )
+        made.refuse(got.values["exclude"][0], "--include and --exclude exclude each other", got.values["exclude"][1])
     made.node_rank, made.port = (
         facts["node_rank"],
         facts["master_port"] if facts["master_port"].value is not None else Fact(29500),
@@ -130,9 +126,7 @@ def read(words: list[Word], lookup: Lookup, *, hostfile: str | None = None) -> L
             return made
     if isinstance(nodes.value, int) and nodes.value > 0:
         chosen = chosen[: nodes.value]
-    made.hosts = [
-        (h, gpus.value if isinstance(gpus.value, int) and gpus.value > 0 else len(d)) for h, d in chosen
-    ]
+    made.hosts = [(h, gpus.value if isinstance(gpus.value, int) and gpus.value > 0 else len(d)) for h, d in chosen]
     made.nodes = Fact(len(chosen), made.hostfile.place)
     made.processes = Fact(sum(n or 0 for _, n in made.hosts), gpus.place)
     made.host = made.master if made.master.value is not None else Fact(chosen[0][0] if chosen else UNKNOWN)

@@ -85,12 +85,7 @@ def read(family: str, words: list[Word]) -> Launcher:
         name, equals, value = raw.partition("=")
         if family == "vllm" and name.startswith("--"):
             name = name.replace("_", "-")
-        if (
-            family == "sglang"
-            and name.startswith("--")
-            and "_" in name
-            and name.replace("_", "-") in spellings
-        ):
+        if family == "sglang" and name.startswith("--") and "_" in name and name.replace("_", "-") in spellings:
             made.refuse(raw, f"sglang knows '{name.replace('_', '-')}' only, with dashes", word.place)
         attention |= name == "--enable-dp-attention"
         fact = spellings.get(name)

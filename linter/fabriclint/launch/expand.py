@@ -109,11 +109,7 @@ class Expander:
     def one(self, parts: Raw, start: int, end: int, *, assignment: bool = False) -> Word:
         """Expand without splitting (assignments, heredocs, quoted text)."""
         fields = self._fields(parts, Token(parts, start, end), split=False, assignment=assignment)
-        return (
-            fields[0]
-            if fields
-            else Word("", self.state.origin.source, *self.state.origin.place(start, end)[1:])
-        )
+        return fields[0] if fields else Word("", self.state.origin.source, *self.state.origin.place(start, end)[1:])
 
     def text(self, parts: Raw) -> str:
         """Expand without splitting; the text only."""
@@ -166,20 +162,11 @@ class Expander:
                     line.field.ends.extend(origin.end(base + k + 1) for k in range(len(text)))
                 else:
                     line.add(text, part.start, part.end)
-                if (
-                    not part.quoted
-                    and split
-                    and ("*" in text or "?" in text or ("[" in text and "]" in text))
-                ):
+                if not part.quoted and split and ("*" in text or "?" in text or ("[" in text and "]" in text)):
                     line.field.glob = True
                 self.runner.spend(len(text))
                 continue
-            if (
-                isinstance(part, Parameter)
-                and (part.name == "@" or _all_items(part))
-                and not part.length
-                and split
-            ):
+            if isinstance(part, Parameter) and (part.name == "@" or _all_items(part)) and not part.length and split:
                 self._list(part, line)
                 continue
             text = self._value(part)
@@ -232,13 +219,9 @@ class Expander:
             start, end = (field.starts[0], field.ends[-1]) if field.starts else (0, 0)
         is_open = field.loose and raw.strip(HOLE) == "" and not field.marked
         glob = field.glob and "f" not in self.state.options
-        return Word(
-            raw, self.state.origin.source, start, max(start, end), is_open, glob, field.starts, field.ends
-        )
+        return Word(raw, self.state.origin.source, start, max(start, end), is_open, glob, field.starts, field.ends)
 
-    def _tilde(  # noqa: PLR0917
-        self, text: str, part: Literal, parts: Raw, position: int, assignment: bool, line: _Line
-    ) -> str:
+    def _tilde(self, text: str, part: Literal, parts: Raw, position: int, assignment: bool, line: _Line) -> str:
         """Replace `~` at the start (in assignments also behind `:`); returns what is left to add."""
         home = self.state.get("HOME")
         alone = position + 1 < len(parts)
@@ -411,12 +394,7 @@ class Expander:
             raise ShellExitError(2 if not self.state.bash else 1)
         if part.indirect:
             inner = self.state.get(part.name)
-            if (
-                inner is None
-                or HOLE in inner
-                or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", inner)
-                or part.op
-            ):
+            if inner is None or HOLE in inner or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", inner) or part.op:
                 return HOLE
             return self._parameter(Parameter(inner, part.start, part.end, part.quoted))
         if part.length and (part.name in "@*" or _all_items(part)):
@@ -513,15 +491,11 @@ class Expander:
                         self._expand_braces(atoms[a + 1 : b], depth + 1) if depth < 8 else [atoms[a + 1 : b]]
                     )
             else:
-                inner = "".join(
-                    p.text if isinstance(p, Literal) else "\0" for p in atoms[opening + 1 : closing]
-                )
+                inner = "".join(p.text if isinstance(p, Literal) else "\0" for p in atoms[opening + 1 : closing])
                 choices = [[Literal(t, atom.start, atoms[closing].end)] for t in _sequence(inner)]
             if not choices:
                 continue
-            rest = (
-                self._expand_braces(atoms[closing + 1 :], depth + 1) if depth < 8 else [atoms[closing + 1 :]]
-            )
+            rest = self._expand_braces(atoms[closing + 1 :], depth + 1) if depth < 8 else [atoms[closing + 1 :]]
             self._made += len(choices) * len(rest)
             if self._made > _MOST_BRACES:
                 return [[Literal(HOLE, atom.start, atom.end)]]

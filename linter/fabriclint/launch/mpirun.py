@@ -25,9 +25,7 @@ NAMES = frozenset(
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def read(
-    words: list[Word], lookup: Lookup, *, program: str = "mpirun", hostfile: str | None = None
-) -> Launcher:
+def read(words: list[Word], lookup: Lookup, *, program: str = "mpirun", hostfile: str | None = None) -> Launcher:
     """Read the words behind the program's name. `hostfile`: the text of the hostfile when it is in view."""
     if "hydra" in program or "mpich" in program:
         return _hydra(words, lookup)
@@ -118,9 +116,7 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
         if name in ("np", "n", "c"):
             pending = integer(arguments[0].text, arguments[0].place)
             if isinstance(pending.value, str):
-                made.refuse(
-                    pending.value, f"'{pending.value}' is no number of processes", pending.place, "Open MPI 4"
-                )
+                made.refuse(pending.value, f"'{pending.value}' is no number of processes", pending.place, "Open MPI 4")
                 pending = Fact(UNKNOWN, pending.place)
             elif isinstance(pending.value, int) and pending.value < 0:
                 made.refuse(str(pending.value), "the number of processes is negative", pending.place)
@@ -135,10 +131,7 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
             match = re.match(r"ppr:(\d{1,6}):node", arguments[0].raw)
             if match:
                 per_node = Fact(int(match.group(1)), arguments[0].place)
-            if (
-                "oversubscribe" in arguments[0].raw.lower()
-                and "no" + "oversubscribe" not in arguments[0].raw.lower()
-            ):
+            if "oversubscribe" in arguments[0].raw.lower() and "no" + "oversubscribe" not in arguments[0].raw.lower():
                 made.oversubscribe = True
         elif name == "oversubscribe":
             made.oversubscribe = True
@@ -182,17 +175,11 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
             else None
         )
         if most is not None and isinstance(made.processes.value, int) and made.processes.value > most:
-            made.refuse(
-                str(made.processes.value), "more processes than per-node places", made.processes.place
-            )
+            made.refuse(str(made.processes.value), "more processes than per-node places", made.processes.place)
         if made.hosts is not None and not made.oversubscribe and per_node.value is None:
             slots = [c for _, c in made.hosts]
             total = made.processes.value
-            if (
-                all(c is not None for c in slots)
-                and isinstance(total, int)
-                and total > sum(c or 0 for c in slots)
-            ):
+            if all(c is not None for c in slots) and isinstance(total, int) and total > sum(c or 0 for c in slots):
                 made.refuse(str(total), "more processes than slots", made.processes.place)
     elif any(isinstance(v, Unknown) for v in values):
         made.processes = Fact(UNKNOWN, totals[0].place)
@@ -210,9 +197,7 @@ def _x(word: Word, made: Launcher, app: int) -> None:
         made.forwards = UNKNOWN
         return
     if equals:
-        made.forwarded.append(
-            Forwarded(name, text_of(value), word.place, "x", bool(_NAME.fullmatch(name)), app)
-        )
+        made.forwarded.append(Forwarded(name, text_of(value), word.place, "x", bool(_NAME.fullmatch(name)), app))
         return
     works: bool | Unknown = bool(_NAME.fullmatch(name))
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\*", name):
@@ -287,9 +272,7 @@ def _hydra(words: list[Word], lookup: Lookup) -> Launcher:
                     made.forwards = "listed"
                     at = 0
                     for entry in argument.raw.split(","):
-                        made.forwarded.append(
-                            Forwarded(entry, None, argument.part(at, at + len(entry)), "list")
-                        )
+                        made.forwarded.append(Forwarded(entry, None, argument.part(at, at + len(entry)), "list"))
                         at += len(entry) + 1
             elif name in ("np", "n"):
                 if pending is not None:

@@ -37,9 +37,7 @@ def compile_pattern(characters: list[tuple[str, bool]], *, greedy: bool = True) 
                 negated = inner[:1] in ("!", "^")
                 inner = inner[1:] if negated else inner
                 inner = re.sub(r"\[:(\w+):\]", _named, inner.replace("\\", "\\\\"))
-                inner = (
-                    inner.replace("[", "\\[").replace("]", "\\]").replace("^", "\\^").replace("&&", "&\\&")
-                )
+                inner = inner.replace("[", "\\[").replace("]", "\\]").replace("^", "\\^").replace("&&", "&\\&")
                 inner = inner.replace("||", "|\\|").replace("~~", "~\\~").replace("--", "-\\-")
                 out.append(f"[{'^' if negated else ''}{inner}]")
                 i = end

@@ -110,11 +110,7 @@ def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None
     if name in {"torchrun", "torch.distributed.run"}:
         return torchrun.read(rest, lookup)
     if name == "accelerate":
-        return (
-            accelerate.read(rest[1:], lookup)
-            if rest and (rest[0].raw == "launch" or rest[0] is words[0])
-            else None
-        )
+        return accelerate.read(rest[1:], lookup) if rest and (rest[0].raw == "launch" or rest[0] is words[0]) else None
     if name == "accelerate-launch":
         return accelerate.read(rest, lookup)
     if name in ("deepspeed", "ds"):

@@ -387,9 +387,7 @@ class Shell:
                     state.asked = asked
             elif (state.status == 0) == (op == "&&"):
                 run(state)
-        state.certainty = (
-            before if state.certainty > Certainty.MAYBE or before is Certainty.MAYBE else state.certainty
-        )
+        state.certainty = before if state.certainty > Certainty.MAYBE or before is Certainty.MAYBE else state.certainty
         if state.certainty is not before and "e" in state.options and not self.guarded:
             state.certainty = min(before, Certainty.EXPECTED)
 
@@ -513,7 +511,7 @@ class Shell:
                 file = (target.raw, one.op in (">>", "&>>"))
         return True, given, file
 
-    def _write(  # noqa: PLR0917
+    def _write(
         self, file: tuple[str, bool], text: str, state: State, start: int, end: int, word: Word | None = None
     ) -> None:
         path, append = file
@@ -567,9 +565,7 @@ class Shell:
         condition, body = command.clauses[at]
         self._guarded(lambda: self.body(condition, state, sink))
         if state.status is None:
-            self.fork(
-                state, [lambda s: self.body(body, s, sink), lambda s: self._clauses(command, at + 1, s, sink)]
-            )
+            self.fork(state, [lambda s: self.body(body, s, sink), lambda s: self._clauses(command, at + 1, s, sink)])
         elif state.status == 0:
             self.body(body, state, sink)
         else:
@@ -593,11 +589,7 @@ class Shell:
             known = dict(state.variables)
             self.spend(len(known))
             self._guarded(lambda: self.body(condition, state, sink))
-            if (
-                state.status is None
-                or (given is not None and HOLE in given.raw)
-                or (given is not None and count)
-            ):
+            if state.status is None or (given is not None and HOLE in given.raw) or (given is not None and count):
                 self.fork(state, [lambda s: self._once(body, s, sink), lambda _: None])
                 state.status = 0
                 return
@@ -623,11 +615,7 @@ class Shell:
         self._round(body, state, sink)
 
     def _for(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        words = (
-            Expander(self, state).words(command.words)
-            if command.words is not None
-            else list(state.positional)
-        )
+        words = Expander(self, state).words(command.words) if command.words is not None else list(state.positional)
         if (
             any(w.open or w.glob for w in words)
             or len(words) > _MOST_ROUNDS
@@ -720,7 +708,7 @@ class Shell:
 
     # -- simple commands
 
-    def store(  # noqa: PLR0917
+    def store(
         self,
         state: State,
         name: str,
@@ -739,9 +727,7 @@ class Shell:
         order = self.tick()
         place = place or state.origin.place(start, end)
         was = state.exported(name)
-        state.variables[name] = Variable(
-            value, exported and value is not None, place, items, order, state.certainty
-        )
+        state.variables[name] = Variable(value, exported and value is not None, place, items, order, state.certainty)
         if (exported or was) and items is None:
             raw = value if exported else None
             self.seen.assignments.append(Assignment(name, raw, place, order, state.certainty))
@@ -845,11 +831,7 @@ class Shell:
         for token in tokens[at + 1 :]:
             first = token.parts[0] if token.parts else None
             text = getattr(first, "text", None)
-            if (
-                text is not None
-                and not getattr(first, "quoted", True)
-                and re.match(r"[A-Za-z_]\w*\+?=", text)
-            ):
+            if text is not None and not getattr(first, "quoted", True) and re.match(r"[A-Za-z_]\w*\+?=", text):
                 cut = text.index("=") + 1
                 head = type(first)(text[:cut], token.start, token.start + cut)  # type: ignore[call-arg,misc]
                 rest = [type(first)(text[cut:], token.start + cut, first.end)] if text[cut:] else []  # type: ignore[call-arg,misc,union-attr]
@@ -906,9 +888,7 @@ class Shell:
         if raw == "source" and expander is not None:
             place = first.place
             path = words[1] if len(words) > 1 else first
-            self.seen.sourced.append(
-                Sourced(path, place, self.tick(), state.certainty, state.under_sh, True, False)
-            )
+            self.seen.sourced.append(Sourced(path, place, self.tick(), state.certainty, state.under_sh, True, False))
             state.status, state.asked = 127, False
             return
         if not raw or " " in raw or "\n" in raw or ("=" in raw and "/" not in raw):
@@ -986,18 +966,14 @@ class Shell:
         elif name == "tee":
             for w in words[1:]:
                 if not w.raw.startswith("-"):
-                    self._write(
-                        (w.raw, any(x.raw == "-a" for x in words)), given.raw if given else HOLE, state, 0, 0
-                    )
+                    self._write((w.raw, any(x.raw == "-a" for x in words)), given.raw if given else HOLE, state, 0, 0)
             if sink is not None:
                 sink.add(given.raw if given else HOLE)
         elif name == "xargs":
             self.seen.unseen.append(words[0])
         elif sink is not None:
             sink.add(HOLE)
-        if raw.endswith(".sh") or (
-            name not in _HELPERS and len(words) == 1 and "/" in raw and name not in ("sshd",)
-        ):
+        if raw.endswith(".sh") or (name not in _HELPERS and len(words) == 1 and "/" in raw and name not in ("sshd",)):
             self.seen.unseen.append(words[0])
 
     def _record(self, words: list[Word], state: State) -> None:
@@ -1047,9 +1023,7 @@ class Shell:
                 i += 1
             elif "=" in raw:
                 name, value = raw.split("=", 1)
-                child.variables[name] = Variable(
-                    value, True, words[i].place, None, self.tick(), state.certainty
-                )
+                child.variables[name] = Variable(value, True, words[i].place, None, self.tick(), state.certainty)
                 i += 1
             else:
                 break
@@ -1070,18 +1044,14 @@ class Shell:
         self.spend(len(state.variables) + 5)
         child = state.copy()
         child.bash, child.under_sh = bash, under_sh
-        child.variables = {
-            n: v for n, v in state.variables.items() if v.exported or state.inherited(n) is not None
-        }
+        child.variables = {n: v for n, v in state.variables.items() if v.exported or state.inherited(n) is not None}
         child.functions = {}
         child.options = set()
         child.local_scopes = []
         child.positional, child.positional_open, child.status = [], False, 0
         return child
 
-    def _shell(
-        self, words: list[Word], name: str, state: State, sink: Sink | None, given: Word | None
-    ) -> None:
+    def _shell(self, words: list[Word], name: str, state: State, sink: Sink | None, given: Word | None) -> None:
         under_sh = name not in ("bash", "zsh", "ksh")
         bash = not under_sh or (name == "sh" and self.sh_is != "dash") or (name == "ash")
         child = self.child(state, bash=bash, under_sh=under_sh)
@@ -1150,9 +1120,7 @@ class Shell:
         state.files = child.files
         state.status, state.asked = child.status, child.asked
 
-    def _file(
-        self, path: Word, words: list[Word], state: State, sink: Sink | None, child: State | None = None
-    ) -> None:
+    def _file(self, path: Word, words: list[Word], state: State, sink: Sink | None, child: State | None = None) -> None:
         """A script in a file: read when this text wrote it."""
         text = state.files.get(path.raw)
         if text is None or text.raw == HOLE:
@@ -1228,11 +1196,7 @@ def _seq(words: list[Word]) -> str:
     if not 1 <= len(numbers) <= 3:
         return HOLE
     first, step, last = (
-        (1, 1, numbers[0])
-        if len(numbers) == 1
-        else (numbers[0], 1, numbers[1])
-        if len(numbers) == 2
-        else numbers
+        (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
     )
     if step == 0 or abs(last - first) // abs(step) > 500:
         return HOLE
@@ -1260,6 +1224,4 @@ _BASH_ONLY = frozenset(
         "help",
     ]
 )
-_SPECIAL = frozenset(
-    (":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset", "times")
-)
+_SPECIAL = frozenset((":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset", "times"))

@@ -200,9 +200,7 @@ class State:
         """Something out of view may have changed every variable."""
         self.open_names = True
         for name, known in self.variables.items():
-            self.variables[name] = Variable(
-                HOLE, known.exported, known.place, None, known.order, Certainty.MAYBE
-            )
+            self.variables[name] = Variable(HOLE, known.exported, known.place, None, known.order, Certainty.MAYBE)
 
     def join(self, others: list[State]) -> None:
         """Become what holds whichever of the states (this one included) is the real one."""
@@ -218,9 +216,7 @@ class State:
                 items = mine.items if mine and theirs and mine.items == theirs.items else None
                 value = one if one == two else HOLE
                 sure = (
-                    min(v.certainty for v in (mine, theirs) if v)
-                    if mine and theirs and one == two
-                    else Certainty.MAYBE
+                    min(v.certainty for v in (mine, theirs) if v) if mine and theirs and one == two else Certainty.MAYBE
                 )
                 self.variables[name] = Variable(value, exported, latest.place, items, latest.order, sure)
             for path in self.files.keys() | other.files.keys():

@@ -205,9 +205,7 @@ class Script:
 class Parser:
     """Reads `text[start:end]`; `bash` False keeps to what dash knows."""
 
-    def __init__(
-        self, text: str, *, bash: bool, start: int = 0, end: int | None = None, depth: int = 0
-    ) -> None:
+    def __init__(self, text: str, *, bash: bool, start: int = 0, end: int | None = None, depth: int = 0) -> None:
         self.text = text
         self.i = start
         self.n = len(text) if end is None else end
@@ -282,12 +280,7 @@ class Parser:
                 elif c == "&":
                     self.i += 1
                     body[-1].background = True
-                elif (
-                    c != ")"
-                    and self._reserved() not in stops
-                    and not self._ahead(";;")
-                    and not self._ahead(";&")
-                ):
+                elif c != ")" and self._reserved() not in stops and not self._ahead(";;") and not self._ahead(";&"):
                     raise self._error()
         self.depth -= 1
         return body
@@ -504,9 +497,7 @@ class Parser:
         body = self._command()
         if isinstance(body, Simple):
             raise self._error()
-        return Compound(
-            "function", start, self.i, name=name, body=[Chain(Pipeline([body], False, start, self.i), [])]
-        )
+        return Compound("function", start, self.i, name=name, body=[Chain(Pipeline([body], False, start, self.i), [])])
 
     def _cond(self, start: int) -> Compound:
         self.i += 2
@@ -825,9 +816,7 @@ class Parser:
                 end = text.find("'", self.i + 1, self.n)
                 if end < 0:
                     raise self._error("unexpected end of file while looking for matching `''")
-                out.append(
-                    Literal(text[self.i + 1 : end], self.i + 1 if end > self.i + 1 else self.i, end, True)
-                )
+                out.append(Literal(text[self.i + 1 : end], self.i + 1 if end > self.i + 1 else self.i, end, True))
                 self.i = run = end + 1
             elif c == '"' and mode not in {"here", "dq"}:
                 flush()
@@ -913,9 +902,7 @@ class Parser:
         while i < self.n and self.text[i] != "'":
             if self.text[i] == "\\" and i + 1 < self.n:
                 c = self.text[i + 1]
-                match = re.compile(r"x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}").match(
-                    self.text, i + 1, self.n
-                )
+                match = re.compile(r"x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}").match(self.text, i + 1, self.n)
                 if match:
                     digits = match.group()
                     out.append(chr(int(digits[1:], 16) if digits[0] in "xu" else int(digits, 8) & 255))
@@ -936,11 +923,7 @@ class Parser:
         i = start + 1
         inner: list[str] = []
         while i < self.n and self.text[i] != "`":
-            if (
-                self.text[i] == "\\"
-                and i + 1 < self.n
-                and self.text[i + 1] in ('$`\\"' if quoted else "$`\\")
-            ):
+            if self.text[i] == "\\" and i + 1 < self.n and self.text[i + 1] in ('$`\\"' if quoted else "$`\\"):
                 i += 1
             inner.append(self.text[i])
             i += 1
@@ -960,11 +943,7 @@ class Parser:
         text = self.text
         self.i += 2
         made = Parameter("", start, start, quoted)
-        if (
-            self._ahead("#")
-            and not self._ahead("#}")
-            and not re.match(r"#[-:+?=%#]", text[self.i : self.i + 2])
-        ):
+        if self._ahead("#") and not self._ahead("#}") and not re.match(r"#[-:+?=%#]", text[self.i : self.i + 2]):
             made.length = True
             self.i += 1
         elif self._ahead("!") and not self._ahead("!}"):

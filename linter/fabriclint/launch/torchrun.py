@@ -148,9 +148,7 @@ def read(words: list[Word], lookup: Lookup, *, launch: bool = False) -> Launcher
     if launch and "no_python" in got.flags and "use_env" not in got.flags:
         made.refuse("--no-python", "'--no-python' needs '--use-env'", got.flags["no_python"])
     standalone = switch("standalone")
-    made.standalone = Fact(
-        UNKNOWN if isinstance(standalone, Unknown) else int(standalone), got.flags.get("standalone")
-    )
+    made.standalone = Fact(UNKNOWN if isinstance(standalone, Unknown) else int(standalone), got.flags.get("standalone"))
     if got.unclear or isinstance(standalone, Unknown):
         made.forget() if got.unclear else None
         made.host = made.port = made.backend = Fact(UNKNOWN)

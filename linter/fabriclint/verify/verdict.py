@@ -103,7 +103,7 @@ def _count(result: Verdict, log: Log, telling: list[Process]) -> None:
     worlds = [w for p in log.processes if (w := p.world()) is not None]
     largest = max((n for _, n in worlds), default=0)
     ranks = {r for r, n in worlds if n == largest}
-    others = sum(1 for p in telling if p.world() is None or p.world()[1] != largest)  # type: ignore[index]
+    others = len(telling)
     copies = sum(p.copies - 1 for p in telling)
     result.seen = len({*ranks}) + (others if not ranks else 0) + copies
     if largest:
