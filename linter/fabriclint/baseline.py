@@ -12,13 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from fabriclint.config import BaselineError
 from fabriclint.report.model import Notification, Report, ReportedFinding, Suppression
 
 DEFAULT_FILE = ".fabriclint-baseline.json"
-
-
-class BaselineError(Exception):
-    """A baseline that cannot be used; the text is a sentence that names the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from dataclasses import dataclass, field, replace
+import os
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ _KEYS = (
 
 class ConfigError(Exception):
     """A configuration that cannot be used; the text is a sentence with file and line."""
+
+
+class BaselineError(ConfigError):
+    """A baseline that cannot be used; the text is a sentence that names the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class Settings:
         """What holds for one file."""
 
         def of(pairs: tuple[tuple[str, str], ...]) -> str | None:
-            return next((v for g, v in pairs if g == "*" or fnmatch.fnmatch(uri, g)), None)
+            return next((v for g, v in pairs if self.matches(g, uri)), None)
 
         version = of(self.trainer_version)
         return PathSettings(
@@ -71,6 +76,23 @@ class Settings:
             version is not None,
             of(self.cluster),
         )
+
+    def matches(self, pattern: str, uri: str) -> bool:
+        """Whether a path pattern of the configuration, relative to its folder, speaks of a file or its folder.
+
+        `*` also crosses slashes; `**/` may stand for no folder at all.
+        """
+        if pattern == "*":
+            return True
+        path = uri
+        if self.root is not None:
+            try:
+                path = (Path.cwd() / uri).resolve().relative_to(self.root.resolve()).as_posix()
+            except ValueError:
+                return False
+        bare = pattern.removeprefix("./").rstrip("/")
+        tries = [bare, bare.removeprefix("**/")]
+        return any(fnmatch.fnmatchcase(path, p) or fnmatch.fnmatchcase(path, p + "/*") for p in tries)
 
     def reference_folders(self, uris: list[str]) -> list[Path]:
         """Where names that the given files leave open are looked up."""
@@ -127,8 +149,25 @@ def load_config(path: Path, seen: tuple[Path, ...] = ()) -> Settings:
             other = path.parent / str(name)
             if not other.is_file():
                 raise ConfigError(f"{shown}:{lines.get('extend', 1)}: 'extend' names '{name}', which does not exist.")
-            base = load_config(other, (*seen, path.resolve()))
+            base = _over(base, load_config(other, (*seen, path.resolve())), path.parent)
     return replace(_apply(base, values, lines, shown), root=path.parent, file=shown)
+
+
+def _over(base: Settings, upper: Settings, folder: Path) -> Settings:
+    """`upper` over `base`, its own paths made relative to the folder of the file that extends it."""
+    plain = Settings()
+    changes = {
+        f.name: getattr(upper, f.name)
+        for f in fields(Settings)
+        if f.name not in ("isolated", "root", "file") and getattr(upper, f.name) != getattr(plain, f.name)
+    }
+    if upper.root is not None and upper.root.resolve() != folder.resolve():
+        way = os.path.relpath(upper.root.resolve(), folder.resolve()).replace(os.sep, "/")
+        if "baseline" in changes:
+            changes["baseline"] = f"{way}/{changes['baseline']}"
+        if "reference_paths" in changes:
+            changes["reference_paths"] = tuple(f"{way}/{p}" for p in changes["reference_paths"])
+    return replace(base, **changes)
 
 
 def _read(path: Path, data: bytes, shown: str) -> tuple[dict[str, Any], dict[str, int]]:
@@ -210,12 +249,15 @@ def _apply(base: Settings, values: dict[str, Any], lines: dict[str, int], shown:
             changes[name] = {
                 str(k): tuple(str(c) for c in (v if isinstance(v, list) else [v])) for k, v in value.items()
             }
+            _known([code for codes in changes[name].values() for code in codes], where)
         elif key == "profiles":
             if not isinstance(value, dict):
                 raise ConfigError(f"{where}: 'profiles' maps a profile's name to what differs in your cluster.")
             changes[name] = value
-        elif key != "extend":
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
             changes[name] = str(value)
+        else:
+            raise ConfigError(f"{where}: '{key}' is a word.")
     return replace(base, **changes)
 
 

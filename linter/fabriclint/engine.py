@@ -6,7 +6,6 @@ A rule that raises becomes a notification; the rest of the run goes on.
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -566,7 +565,7 @@ def read_references(workspace: Workspace, settings: Settings, notes: list[Note])
 def ignored_by_path(uri: str, code: str, settings: Settings) -> bool:
     """Whether per-file-ignores name the code for the file."""
     for glob, codes in settings.per_file_ignores.items():
-        if fnmatch.fnmatch(uri, glob) and any(code == c or (code.startswith(c) and c.isalpha()) for c in codes):
+        if settings.matches(glob, uri) and any(code == c or (code.startswith(c) and c.isalpha()) for c in codes):
             return True
     return False
 

@@ -6,9 +6,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from fabriclint.baseline import DEFAULT_FILE, BaselineError, entries_of, read_baseline, write_baseline
+from fabriclint.baseline import DEFAULT_FILE, entries_of, read_baseline, write_baseline
 from fabriclint.cli.check import Options, UsageError, read_report, run_check, settings_of
-from fabriclint.config import ConfigError
+from fabriclint.config import BaselineError, ConfigError
 
 
 def _file(options: Options, given: str | None) -> Path:
@@ -35,7 +35,7 @@ def run_create(options: Options, file: str | None, reason: str, *, update: bool)
         report = read_report(options, baseline=False)
         entries = entries_of(report, path.parent, reason, old)
         write_baseline(path, entries)
-    except (BaselineError, ConfigError, UsageError) as error:
+    except (ConfigError, UsageError) as error:
         sys.stderr.write(f"fabriclint: {error}\n")
         return 2
     total = sum(e.count for e in entries)

@@ -104,14 +104,12 @@ def _colour(choice: str) -> bool:
 
 def run_check(options: Options) -> int:
     """Run; returns the exit code of the contract."""
-    from fabriclint.baseline import BaselineError
-
     try:
         outputs = _outputs(options)
         if options.show_files:
             return _show_files(options)
         report = read_report(options)
-    except (UsageError, ConfigError, BaselineError) as error:
+    except (UsageError, ConfigError) as error:
         sys.stderr.write(f"fabriclint: {error}\n")
         return 2
     return _show(options, report, outputs)
