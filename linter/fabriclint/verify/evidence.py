@@ -188,7 +188,7 @@ def _choice(line: LogLine, process: Process, log: Log) -> None:
         process.chosen[started[1]] = line.number
         _show(process, "started " + started[1], line, f"{started[1]} starts here")
     loaded = _LOADED.search(text)
-    if loaded and line.level:
+    if loaded and line.level and len(log.plugins) < 50:
         log.plugins.setdefault(loaded[1].strip(), line.number)
     provider = _PROVIDER.search(text)
     if provider:
