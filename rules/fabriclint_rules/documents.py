@@ -81,6 +81,7 @@ _PLACEHOLDER = re.compile(
     r"<[A-Za-z][^<>|&;()'\"\n]*>|\bREPLACE_ME\b|\bREPLACE_WITH_\w+|\bYOUR[_-][A-Z0-9_-]+\b|^TODO$|\bTODO_\w+|^xxx+$|"
     r"\bPLACEHOLDER\b|__[A-Z][A-Z0-9_]*__"
 )
+_WHOLE = re.compile(r"<[^<>\n]*[A-Za-z][^<>\n]*>")
 _HTML = re.compile(r"</\w+>|/>")
 _MAIL = re.compile(r"<[\w.+-]+@[\w.-]+>")
 _UPPER_REPOSITORY = re.compile(r"^[^:@]*[A-Z][^:@]*(?:[:@]|$)")
@@ -138,6 +139,13 @@ def unfilled_placeholder(manifest: Manifest) -> Iterator[Finding]:
                 help="Write the image you built.",
             )
             continue
+        if _WHOLE.fullmatch(text):
+            yield Finding(
+                Place(node),
+                f"'{text}' is a placeholder that nobody filled in; it goes to the cluster as it stands.",
+                help="Put your own value in its place.",
+            )
+            continue
         scripted = _in_script(node)
         seen_lines: set[int] = set()
         for match in _PLACEHOLDER.finditer(text):
@@ -145,7 +153,7 @@ def unfilled_placeholder(manifest: Manifest) -> Iterator[Finding]:
             if word.startswith("<") and scripted and not re.fullmatch(r"<[A-Z][A-Z0-9_-]+>", word):
                 continue
             if word.startswith("<") and (
-                _HTML.search(text) or _MAIL.match(word) or text[max(0, match.start() - 1)] in "<["
+                _HTML.search(text) or _MAIL.match(word) or text[max(0, match.start() - 1) : match.start()] in ("<", "[")
             ):
                 continue
             if word.startswith("__") and "{{" in text:
