@@ -1,0 +1,1 @@
+"""Compact schemas of custom resources, read by `load`."""
