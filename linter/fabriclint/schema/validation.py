@@ -1,0 +1,70 @@
+"""The entry: which schema an object is held against, and what other releases say of its unknown fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fabriclint.node import Mapping
+from fabriclint.schema.fault import SchemaFault
+
+_CORE_GROUPS = ("", "apps", "batch")
+
+
+def known(group: str, kind: str) -> bool:
+    """Whether any version of the kind can be validated."""
+    if group in _CORE_GROUPS:
+        from fabriclint.schema.core import core_schema
+
+        return core_schema(group, "v1", kind) is not None
+    from fabriclint_schemas.load import index
+
+    return (group, kind) in index()
+
+
+def validate(root: Mapping, *, group: str, version: str, kind: str, release: str | None = None) -> list[SchemaFault]:
+    """What the API server refuses when the object is created, in document order.
+
+    `release`: the Trainer release (`2.2`) that the object goes to, which also pins a JobSet; the newest when None.
+    Empty for groups, kinds and versions without a schema.
+    """
+    from fabriclint.schema.walk import Walk, field_at
+    from fabriclint_schemas.load import releases_of, schema_of
+
+    core = group in _CORE_GROUPS
+    if core:
+        from fabriclint.schema.core import core_schema
+
+        schema = core_schema(group, version, kind)
+    else:
+        schema = schema_of(group, kind, version, release)
+    if schema is None:
+        return []
+    faults = Walk(schema, kind, core=core).run(root)
+    if core or not any(f.kind == "unknown-field" for f in faults):
+        return faults
+    found = releases_of(group, kind, version)
+    at = next((i for i, r in enumerate(found) if r.name == release), len(found) - 1)
+    told: list[SchemaFault] = []
+    for fault in faults:
+        if fault.kind == "unknown-field":
+            names = [str(s) for s in fault.path]
+            newer = [r.name for r in found[at + 1 :] if field_at(schema_of(group, kind, version, r.name), names)]
+            older = [r.name for r in found[:at] if field_at(schema_of(group, kind, version, r.name), names)]
+            if newer or older:
+                fault = replace(fault, newer=newer[0] if newer else None, older=older[-1] if older else None)
+            elif _newer_kubernetes(fault):
+                fault = replace(fault, newer="newer Kubernetes")
+        told.append(fault)
+    return told
+
+
+def _newer_kubernetes(fault: SchemaFault) -> bool:
+    """Whether a field of a pod is unknown only because the kind's definition is older than the pod API."""
+    from fabriclint.schema.core import pod_template
+    from fabriclint.schema.walk import field_at
+
+    path = [str(s) for s in fault.path]
+    for index in range(len(path) - 1, 0, -1):
+        if path[index] == "spec" and path[index - 1].lower().endswith("template"):
+            return field_at(pod_template(), path[index:])
+    return False
