@@ -1,91 +1,122 @@
-"""The direction of imports, read from the source: what the layers may know of each other."""
+"""The directions of imports, and what a start may load: both are promises, so both are held here."""
+
+from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-ENGINE = ROOT / "linter" / "fabriclint"
+ROOT = Path(__file__).parents[1]
+LINTER = ROOT / "linter" / "fabriclint"
 RULES = ROOT / "rules" / "fabriclint_rules"
 SCHEMAS = ROOT / "schemas" / "fabriclint_schemas"
 
-# What a rule may see of the engine: the tree, the views over it and the means to report. No file, text or format.
-SEEN_BY_RULES = {
-    "document", "embedded", "engine", "finding", "group", "kinds", "launch", "node", "pod", "quantity", "rule",
-    "start", "trainer", "workload",
-}  # fmt: skip
-# The two places of the engine that know the rules that come with it.
-KNOW_THE_PACK = {"engine.py", "config.py"}
-# Modules of one idea have a name of their own.
-NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+#: Modules that a rule may not see: they know text, files, formats or the command line.
+BEYOND_RULES = {"source", "tree", "split", "scalars", "discover", "comments", "report", "cli", "config", "engine"}
+BEYOND_RULES |= {"assemble", "baseline", "locate"}
+#: What no plain run may load: each costs more than the run itself.
+HEAVY = ("jsonschema", "sarif_om", "attr", "rich", "pydantic", "asyncio", "importlib.metadata", "multiprocessing")
+UNWANTED_NAMES = {"utils", "helpers", "common", "misc", "manager"}
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Every module that a file imports, at the top or inside a function, relative ones made absolute."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def modules(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def imported(path: Path, *, top_only: bool = False) -> set[str]:
+    """Full names of what a module imports; `top_only`: at import time, not inside functions or for types."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found: set[str] = set()
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            if not top_only:
+                pending.extend(ast.iter_child_nodes(node))
+            continue
+        if top_only and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name} imports relatively; imports here are absolute"
-            assert node.module is not None
-            if node.module in ("fabriclint", "fabriclint_rules", "fabriclint_schemas"):
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
-            else:
-                yield node.module
-
-
-def files(folder: Path) -> list[Path]:
-    """All Python files under a folder, in a fixed order."""
-    found = sorted(folder.rglob("*.py"))
-    assert found, f"{folder.name} holds no Python file"
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        pending.extend(ast.iter_child_nodes(node))
     return found
 
 
-def name(path: Path) -> str:
-    """A file as the test's id."""
-    return str(path.relative_to(ROOT))
+def loaded(*arguments: str) -> set[str]:
+    """The modules in memory after a run of the command line."""
+    script = (
+        "import sys, json; sys.argv = ['fabriclint', *json.loads(sys.argv[1])]\n"
+        "import io; out = sys.stdout; sys.stdout = io.StringIO()\n"
+        "from fabriclint.__main__ import main\n"
+        "main()\n"
+        "out.write(json.dumps(sorted(sys.modules)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, json.dumps(arguments)], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return set(json.loads(ran.stdout))
 
 
-@pytest.mark.parametrize("path", files(RULES), ids=name)
-def test_rules_see_only_the_views_of_the_engine(path: Path) -> None:
-    seen = {m.split(".")[1] for m in imports(path) if m.startswith("fabriclint.")}
-    assert seen - SEEN_BY_RULES == set()
+@pytest.mark.parametrize("path", modules(SCHEMAS), ids=lambda p: p.name)
+def test_schemas_import_neither_engine_nor_rules(path):
+    assert not {name for name in imported(path) if name.split(".")[0] in ("fabriclint", "fabriclint_rules")}
 
 
-@pytest.mark.parametrize("path", files(RULES), ids=name)
-def test_rules_read_no_yaml_themselves(path: Path) -> None:
-    assert not [m for m in imports(path) if m.split(".")[0] in ("ruamel", "yaml", "typer", "sarif_om")]
+@pytest.mark.parametrize("path", modules(RULES), ids=lambda p: p.name)
+def test_rules_know_no_text_files_formats_or_command_line(path):
+    found = {name.split(".")[1] for name in imported(path) if name.startswith("fabriclint.")}
+    assert not found & BEYOND_RULES
+    assert not {n.split(".")[0] for n in imported(path)} & {"ruamel", "typer", "pathlib", "os", "io"}
 
 
-@pytest.mark.parametrize("path", files(ENGINE), ids=name)
-def test_the_engine_knows_no_fabric(path: Path) -> None:
-    known = [m for m in imports(path) if m.split(".")[0] == "fabriclint_rules"]
-    if path.parent == ENGINE and path.name in KNOW_THE_PACK:
-        assert set(known) <= {"fabriclint_rules.pack"}
-    else:
-        assert known == []
+@pytest.mark.parametrize("path", modules(LINTER), ids=lambda p: p.relative_to(LINTER).as_posix())
+def test_the_engine_loads_no_rule_at_import(path):
+    assert not {name for name in imported(path, top_only=True) if name.split(".")[0] == "fabriclint_rules"}
 
 
-@pytest.mark.parametrize("path", files(ENGINE), ids=name)
-def test_only_the_command_line_imports_the_command_line(path: Path) -> None:
-    above = [m for m in imports(path) if m.startswith(("fabriclint.cli", "typer"))]
-    if path.relative_to(ENGINE).parts[0] not in ("cli", "__main__.py"):
-        assert above == []
+def test_packages_import_nothing_by_being_imported():
+    for path in (
+        LINTER / "__init__.py",
+        RULES / "__init__.py",
+        SCHEMAS / "__init__.py",
+        LINTER / "cli" / "__init__.py",
+    ):
+        assert imported(path) <= {"__future__.annotations"}
 
 
-@pytest.mark.parametrize("path", files(ENGINE / "report"), ids=name)
-def test_a_report_knows_no_workload(path: Path) -> None:
-    seen = [m for m in imports(path) if m.startswith("fabriclint.") and not m.startswith("fabriclint.report")]
-    assert seen == []
+def test_no_module_is_named_after_nothing():
+    for folder in (LINTER, RULES, SCHEMAS):
+        assert not {p.stem for p in modules(folder)} & UNWANTED_NAMES
 
 
-@pytest.mark.parametrize("path", files(SCHEMAS), ids=name)
-def test_data_imports_nothing_of_ours(path: Path) -> None:
-    assert not [m for m in imports(path) if m.split(".")[0] in ("fabriclint", "fabriclint_rules")]
+@pytest.mark.parametrize("folder", [LINTER, RULES, SCHEMAS], ids=lambda p: p.name)
+def test_every_module_says_what_it_is(folder):
+    assert [p.name for p in modules(folder) if not ast.get_docstring(ast.parse(p.read_text(encoding="utf-8")))] == []
 
 
-def test_no_module_has_a_name_that_says_nothing() -> None:
-    everywhere = [*files(ENGINE), *files(RULES), *files(SCHEMAS)]
-    assert [name(p) for p in everywhere if p.stem in NAMELESS or p.parent.name in NAMELESS] == []
+def test_version_loads_nothing_of_ours_but_two_modules():
+    found = {name for name in loaded("--version") if name.startswith(("fabriclint", "typer", "ruamel"))}
+    assert found == {"fabriclint", "fabriclint.__main__"}
+
+
+def test_a_plain_check_loads_nothing_heavy():
+    found = loaded("check", "examples/gke-tcpxo/correct", "--isolated")
+    assert "fabriclint.engine" in found
+    assert [name for name in HEAVY if name in found] == []
+
+
+def test_help_loads_no_engine():
+    assert "fabriclint.engine" not in loaded("check", "--help")
+
+
+def test_the_version_is_written_once():
+    from fabriclint import __version__
+
+    assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert __version__.count(".") == 2

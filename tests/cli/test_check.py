@@ -1,0 +1,199 @@
+"""`fabriclint check`: what it reads, what it prints where, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import FAULTY
+
+CLEAN = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  key: value\n"
+
+
+def program(*arguments: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fabriclint", *arguments], input=stdin, capture_output=True, text=True, cwd=cwd
+    )
+
+
+def test_a_clean_file_is_0(fabriclint, tmp_path):
+    (tmp_path / "a.yaml").write_text(CLEAN)
+    assert fabriclint("check").code == 0
+
+
+def test_a_finding_is_1_and_stands_at_its_line(fabriclint, faulty):
+    ran = fabriclint("check", "-o", "concise")
+    assert ran.code == 1
+    assert ran.out.startswith("faulty.yaml:10:17: warning[TRN005] ")
+
+
+def test_below_fail_on_is_0_and_is_still_printed(fabriclint, faulty):
+    ran = fabriclint("check", "--fail-on", "error")
+    assert ran.code == 0
+    assert "TRN005" in ran.out
+
+
+def test_exit_zero_hides_findings_but_not_errors(fabriclint, faulty):
+    assert fabriclint("check", "--exit-zero").code == 0
+    assert fabriclint("check", "--exit-zero", "missing.yaml").code == 2
+
+
+def test_a_missing_path_is_2_and_what_was_found_is_still_reported(fabriclint, faulty):
+    ran = fabriclint("check", "faulty.yaml", "missing.yaml")
+    assert ran.code == 2
+    assert "TRN005" in ran.out
+    assert "missing.yaml" in ran.err
+
+
+def test_a_folder_without_manifests_is_0_with_a_line_on_stderr(fabriclint):
+    ran = fabriclint("check")
+    assert ran.code == 0
+    assert "no YAML or JSON files" in ran.err
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"])
+def test_the_exit_code_is_the_same_in_every_format(fabriclint, faulty, form):
+    assert fabriclint("check", "-o", form).code == 1
+
+
+def test_both_names_of_the_format_option_are_one(fabriclint, faulty):
+    assert fabriclint("check", "-o", "json").out == fabriclint("check", "--output-format", "json").out
+
+
+def test_json_holds_the_finding_and_the_counts(fabriclint, faulty):
+    report = json.loads(fabriclint("check", "-o", "json").out)
+    assert report["version"] == 1
+    assert [(f["code"], f["path"], f["line"]) for f in report["findings"]] == [("TRN005", "faulty.yaml", 10)]
+    assert report["summary"]["findings"]["warning"] == 1
+
+
+def test_files_are_written_beside_the_report_on_stdout(fabriclint, faulty, tmp_path):
+    ran = fabriclint("check", "--output-file", "json=out/a.json", "--output-file", "sarif=out/a.sarif")
+    assert ran.code == 1
+    assert "TRN005" in ran.out
+    assert json.loads((tmp_path / "out/a.json").read_text())["version"] == 1
+    assert json.loads((tmp_path / "out/a.sarif").read_text())["version"] == "2.1.0"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--select", "TCPX0003"],
+        ["--ignore", "TRN999"],
+        ["--output-format", "jsno"],
+        ["--output-file", "sarif"],
+        ["--fail-on", "fatal"],
+        ["--trainer-version", "9.9"],
+        ["--color", "sometimes"],
+        ["--no-such-option"],
+        ["--config", "missing.yaml"],
+        ["--baseline", "missing.json"],
+    ],
+)
+def test_a_wrong_option_is_2_and_leaves_stdout_empty(fabriclint, faulty, arguments):
+    ran = fabriclint("check", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["check", "--select", "TCPXO03"], "TCPXO003"),
+        (["check", "--output-format", "jsno"], "json"),
+        (["rule", "TRN05"], "TRN005"),
+    ],
+)
+def test_a_misspelling_gets_a_suggestion(fabriclint, arguments, hint):
+    assert f"did you mean '{hint}" in fabriclint(*arguments).err
+
+
+def test_select_and_ignore_take_codes_prefixes_and_names(fabriclint, faulty):
+    assert fabriclint("check", "--select", "TRN").code == 1
+    assert fabriclint("check", "--select", "DOC,POD").code == 0
+    assert fabriclint("check", "--ignore", "TRN005").code == 0
+    assert fabriclint("check", "--ignore", "missing-ancestor-label").code == 0
+
+
+def test_show_files_lists_and_lints_nothing(fabriclint, faulty):
+    ran = fabriclint("check", "--show-files")
+    assert (ran.code, ran.out) == (0, "faulty.yaml\n")
+
+
+def test_statistics_count_by_rule(fabriclint, faulty):
+    assert fabriclint("check", "--statistics").out.startswith("1\tTRN005\t")
+
+
+def test_no_color_beats_force_color_and_the_option_beats_both(fabriclint, faulty, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in fabriclint("check").out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in fabriclint("check").out
+    assert "\x1b[" in fabriclint("check", "--color", "always").out
+
+
+def test_standard_input_is_named_as_told():
+    ran = program("check", "-", "-o", "concise", "--isolated", "--stdin-filename", "k8s/job.yaml", stdin=FAULTY)
+    assert ran.returncode == 1
+    assert ran.stdout.startswith("k8s/job.yaml:10:17: ")
+
+
+def test_a_closed_pipe_ends_without_a_traceback(tmp_path):
+    (tmp_path / "a.yaml").write_text("---\n".join(FAULTY.replace("faulty", f"f{n}") for n in range(300)))
+    command = [sys.executable, "-m", "fabriclint", "check", "a.yaml"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert b"Traceback" not in errors
+    assert b"Exception ignored" not in errors
+
+
+def test_version_is_one_line():
+    ran = program("--version")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("fabriclint ")
+    assert ran.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check"], ["rule"], ["rules"], ["explain"], ["resolve"], ["verify"], ["completion"],
+        ["cluster", "trim"], ["cluster", "snapshot-command"],
+        ["baseline", "create"], ["baseline", "update"], ["baseline", "check"],
+        ["config", "show"], ["config", "check"], ["config", "schema"],
+    ],
+)  # fmt: skip
+def test_every_commands_help_has_an_example(fabriclint, command):
+    ran = fabriclint(*command, "--help")
+    assert ran.code == 0
+    assert "Example" in ran.out
+    assert f"fabriclint {' '.join(command)}" in ran.out
+
+
+def test_every_rule_has_a_page(fabriclint):
+    codes = [line.split()[0] for line in fabriclint("rules").out.splitlines()]
+    assert len(codes) > 20
+    for code in codes:
+        ran = fabriclint("rule", code)
+        assert ran.code == 0
+        assert ran.out.startswith(code)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_the_commands_and_their_options(fabriclint, shell):
+    ran = fabriclint("completion", shell)
+    assert ran.code == 0
+    for word in ("check", "baseline", "create", "output-format"):
+        assert word in ran.out
+
+
+def test_an_unknown_shell_is_2(fabriclint):
+    assert fabriclint("completion", "tcsh").code == 2
