@@ -13,7 +13,7 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
     Returns the text and the exit code: 0 fabric, 1 partly/sockets/failed, 2 none or unreadable.
     """
     from fabriclint.verify.evidence import collect
-    from fabriclint.verify.lines import Tally, opened, telling
+    from fabriclint.verify.lines import Tally, telling
     from fabriclint.verify.report import as_json, as_text
     from fabriclint.verify.tables import tables
     from fabriclint.verify.verdict import judge
@@ -24,10 +24,10 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
     tally = Tally()
     try:
         if path_or_dash == "-":
-            log = collect(telling(opened(stdin or sys.stdin.buffer), tally))
+            log = collect(telling(stdin or sys.stdin.buffer, tally))
         else:
             with Path(path_or_dash).open("rb") as stream:
-                log = collect(telling(opened(stream), tally))
+                log = collect(telling(stream, tally))
     except OSError as problem:
         return f"{path_or_dash}: cannot be read: {problem.strerror or 'unknown error'}.\n", 2
     verdict = judge(log, tally, expected)

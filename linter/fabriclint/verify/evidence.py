@@ -219,7 +219,7 @@ def _communicator(line: LogLine, process: Process, log: Log) -> None:
         process.comms[key] = line.number
         if key[1] == 1:
             alone = process.pending.pop(line.tid, None)
-            if alone is not None and len(process.banners) > 1:
+            if alone is not None:
                 process.banners.pop(alone, None)
         else:
             process.pending.pop(line.tid, None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -20,7 +18,8 @@ REMEMBERED = 50_000
 _BARE = (b"NET/", b"Using network", b"comm 0x", b"RCCL version", b"#  Rank")
 #: What a line with NCCL's prefix must hold to be read.
 _TELLING = re.compile(
-    rb"NET|NCCL WARN|Using network|[rR]anks \d|CCL version|Connected all rings|MNNVL|[nN]et plugin|Init COMPLETE"
+    rb"NET|NCCL WARN|Using network|[rR]anks \d|CCL version|Connected all rings|MNNVL|[nN]et plugin|Init COMPLETE|libibverbs|libnvidia-ml"
+    rb"|XML topology|Invalid value|Unrecognized element|CollNet|ibv_|mismatch "
 )
 _CHANNEL_NUMBER = re.compile(rb"Channel \d+(?:/\d+)? :")
 _ANSI = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -57,46 +56,36 @@ class Tally:
         self.bytes = 0
 
 
-def opened(stream: BinaryIO) -> BinaryIO:
-    """The stream, unpacked when it begins like gzip."""
-    head = stream.read(2)
-    joined = io.BufferedReader(_Joined(head, stream), 1 << 20)
-    if head == b"\x1f\x8b":
-        return gzip.GzipFile(fileobj=joined)  # type: ignore[return-value]
-    return joined
+def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+    """The stream's bytes, unpacked when it begins like gzip; a damaged or cut end is the log's end."""
+    data = stream.read(BLOCK)
+    if not data.startswith(b"\x1f\x8b"):
+        while data:
+            yield data
+            data = stream.read(BLOCK)
+        return
+    import zlib
 
-
-class _Joined(io.RawIOBase):
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        data = self._head or self._rest.read(len(target))
-        part, self._head = data[: len(target)], data[len(target) :] if self._head else b""
-        target[: len(part)] = part
-        return len(part)
+    member = zlib.decompressobj(31)
+    while data:
+        try:
+            out = member.decompress(data, BLOCK)
+        except zlib.error:
+            return
+        if out:
+            yield out
+        data = member.unconsumed_tail
+        if member.eof:
+            data = member.unused_data
+            member = zlib.decompressobj(31)
+        if not data:
+            data = stream.read(BLOCK)
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Blocks that end at a line's end; what gzip cannot unpack any more is the log's end."""
+    """Blocks that end at a line's end."""
     rest = b""
-    while True:
-        try:
-            data = stream.read(BLOCK)
-        except (EOFError, OSError, gzip.BadGzipFile, ValueError):
-            data = b""
-        except Exception as broken:  # zlib.error has no common base
-            if type(broken).__name__ != "error":
-                raise
-            data = b""
-        if not data:
-            if rest:
-                yield rest
-            return
+    for data in _chunks(stream):
         data = rest + data
         cut = data.rfind(b"\n") + 1
         if not cut and len(data) < 2 * BLOCK:
@@ -106,6 +95,8 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
             cut = len(data)
         yield data[:cut]
         rest = data[cut:]
+    if rest:
+        yield rest
 
 
 def telling(stream: BinaryIO, tally: Tally) -> Iterator[LogLine]:
