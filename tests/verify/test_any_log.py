@@ -1,0 +1,145 @@
+"""Properties of the log reader: nothing raises, wrapping and order change nothing, memory stays flat."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import random
+import tracemalloc
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabriclint.cli.verify import run
+from fabriclint.verify.command import command_text
+from fabriclint.verify.lines import BLOCK
+
+DATA = Path(__file__).parent.parent / "data" / "verify"
+STABLE = (
+    "fastrak.log",
+    "efa-aws-libfabric.log",
+    "socket.log",
+    "half-the-hosts.log",
+    "single-node.log",
+    "infiniband-banner.log",
+)
+PIECES = [
+    b"NCCL INFO ", b"NCCL WARN ", b"Channel 00/0 : ", b"0[0] -> 1[0] ", b"via NET/IB/", b"Using network ", b"IB", b"comm 0x1 rank ",
+    b" nranks ", b"999999999999999999999", b"\n", b"\r", b"{", b'{"log":"', b"\\n", b"h:1:2 [0] ", b"\x1f\x8b", b"\xff", b"\x00",
+    b"[pod/a/b] ", b" [repeated 9x across cluster]", b"\x1b[3", b"nNodes ", b"#  Rank  0 on h device",
+]  # fmt: skip
+
+
+def judged(log: bytes) -> dict[str, object]:
+    text, _ = run("-", None, "json", io.BytesIO(log))
+    said: dict[str, object] = json.loads(text)
+    return said
+
+
+def essence(log: bytes) -> tuple[object, ...]:
+    said = judged(log)
+    return said["verdict"], said["fabric"], said["gpudirect"], said["strength"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=20)), max_size=30).map(b"".join))
+def test_arbitrary_bytes_get_one_of_the_five_verdicts(log: bytes) -> None:
+    for form in ("json", "text"):
+        text, code = run("-", None, form, io.BytesIO(log))
+        assert code in (0, 1, 2)
+        assert text.endswith("\n")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(STABLE), st.randoms(use_true_random=False))
+def test_interleaving_the_ranks_does_not_change_the_verdict(name: str, chance: random.Random) -> None:
+    log = (DATA / name).read_bytes()
+    queues: dict[bytes, list[bytes]] = {}
+    for line in log.splitlines(keepends=True):
+        queues.setdefault(line.split(b" ")[0], []).append(line)
+    mixed = []
+    while queues:
+        key = chance.choice(sorted(queues))
+        mixed.append(queues[key].pop(0))
+        if not queues[key]:
+            del queues[key]
+    assert essence(b"".join(mixed)) == essence(log)
+
+
+@pytest.mark.parametrize("name", STABLE)
+@pytest.mark.parametrize(
+    "prefix",
+    [b"[1,3]<stdout>:", b"12: ", b"[pod/a-0/node] ", b"ns a-0 node ", b"2026-01-02T03:04:05.67Z ", b"(W pid=3, ip=192.0.2.1) ",
+     b"\x1b[36m(W pid=3)\x1b[0m ", b"[default0]:", b"192.0.2.9: ", b"  | 2026-01-02T03:04:05.67Z | ", b"10%|#\r"],
+)  # fmt: skip
+def test_a_prefix_before_every_line_does_not_change_the_verdict(name: str, prefix: bytes) -> None:
+    log = (DATA / name).read_bytes()
+    wrapped = b"".join(prefix + line for line in log.splitlines(keepends=True))
+    assert essence(wrapped) == essence(log)
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_lines_of_others_between_do_not_change_the_verdict(name: str) -> None:
+    log = (DATA / name).read_bytes()
+    diluted = b"".join(b"step 1, all is well\n" * 100 + line for line in log.splitlines(keepends=True))
+    assert essence(diluted) == essence(log)
+
+
+def test_the_line_number_is_that_of_the_file_behind_the_first_block() -> None:
+    filler = b"nothing of interest in this line of a long file\n"
+    count = BLOCK // len(filler) + 100
+    log = filler * count + b"h:1:2 [0] NCCL INFO Using network Socket\n"
+    evidence = judged(log)["evidence"]
+    assert isinstance(evidence, list)
+    assert [e["line"] for e in evidence] == [count + 1]
+
+
+def test_an_unknown_expectation_is_a_sentence() -> None:
+    text, code = run("-", "warp-drive", "text", io.BytesIO(b""))
+    assert code == 2
+    assert text.startswith("'warp-drive' is no fabric")
+
+
+def test_a_missing_file_is_a_sentence() -> None:
+    text, code = run("no-such.log", None, "text", None)
+    assert code == 2
+    assert "no-such.log: cannot be read" in text
+
+
+def test_the_command_names_namespace_labels_and_container_and_keeps_every_line() -> None:
+    text = command_text("train", {"job": "llama", "role": "node"}, "node", "FasTrak", "WARN")
+    assert text.startswith("kubectl logs -n train -c node -l job=llama,role=node --tail=-1 --prefix")
+    assert "Using network FasTrak" in text
+    assert "NCCL_DEBUG is 'WARN'" in text
+
+
+def test_the_command_is_silent_about_the_level_when_it_is_right() -> None:
+    assert "NCCL_DEBUG" not in command_text("train", {"job": "a"}, None, "IB", "info")
+
+
+def _benchmark() -> ModuleType:
+    path = Path(__file__).parent.parent.parent / "benchmarks" / "verify.py"
+    spec = importlib.util.spec_from_file_location("benchmark_verify", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_300_megabytes() -> None:
+    made = _benchmark()
+    peaks = []
+    for megabytes in (30, 300):
+        stream = io.BufferedReader(made.Repeated(made.net_block(), megabytes << 20))
+        tracemalloc.start()
+        text, code = run("-", None, "text", stream)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert code == 0, text
+    assert peaks[1] < peaks[0] * 1.2 + (4 << 20)

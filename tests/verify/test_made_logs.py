@@ -1,0 +1,40 @@
+"""Small made-up logs: every network, every outcome, every known cause."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from fabriclint.cli.verify import run
+from fabriclint.verify.verdict import EXITS
+
+DATA = Path(__file__).parent.parent / "data" / "verify"
+with (DATA / "expected.tsv").open(encoding="utf-8", newline="") as _table:
+    ROWS = list(csv.DictReader(_table, delimiter="\t"))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[r["file"] for r in ROWS])
+def test_a_made_log_is_judged_as_its_table_says(row: dict[str, str]) -> None:
+    expected = None if row["expected"] == "-" else row["expected"]
+    text, code = run(str(DATA / row["file"]), expected, "json", None)
+    said = json.loads(text)
+    for key in ("verdict", "fabric", "gpudirect", "strength"):
+        if row[key] != "-":
+            assert said[key] == row[key], (key, said["reason"])
+    assert code == EXITS[said["verdict"]]
+    if row["rule"] != "-":
+        assert row["rule"] in [c["rule"] for c in said["causes"]]
+    elif row["file"].startswith("cause-"):
+        assert said["causes"]
+    if row["note"] != "-":
+        assert any(row["note"] in n for n in [*said["notes"], said["reason"]])
+    if said["verdict"] == "none":
+        assert said["reason"]
+        assert said["next"]
+
+
+def test_every_made_log_stands_in_the_table() -> None:
+    assert {p.name for p in DATA.iterdir()} - {"expected.tsv"} == {r["file"] for r in ROWS}
