@@ -59,6 +59,12 @@ spec:
 
 
 @pytest.fixture
+def faulty_text() -> str:
+    """A runtime whose only finding is TRN005, a warning on line 10."""
+    return FAULTY
+
+
+@pytest.fixture
 def faulty(tmp_path: Path) -> Path:
     """A file whose only finding is TRN005, a warning on line 10."""
     path = tmp_path / "faulty.yaml"

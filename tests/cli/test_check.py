@@ -8,14 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import FAULTY
 
 CLEAN = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  key: value\n"
 
 
 def program(*arguments: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "fabriclint", *arguments], input=stdin, capture_output=True, text=True, cwd=cwd
+        [sys.executable, "-m", "fabriclint", *arguments],
+        check=False,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
     )
 
 
@@ -136,14 +140,14 @@ def test_no_color_beats_force_color_and_the_option_beats_both(fabriclint, faulty
     assert "\x1b[" in fabriclint("check", "--color", "always").out
 
 
-def test_standard_input_is_named_as_told():
-    ran = program("check", "-", "-o", "concise", "--isolated", "--stdin-filename", "k8s/job.yaml", stdin=FAULTY)
+def test_standard_input_is_named_as_told(faulty_text):
+    ran = program("check", "-", "-o", "concise", "--isolated", "--stdin-filename", "k8s/job.yaml", stdin=faulty_text)
     assert ran.returncode == 1
     assert ran.stdout.startswith("k8s/job.yaml:10:17: ")
 
 
-def test_a_closed_pipe_ends_without_a_traceback(tmp_path):
-    (tmp_path / "a.yaml").write_text("---\n".join(FAULTY.replace("faulty", f"f{n}") for n in range(300)))
+def test_a_closed_pipe_ends_without_a_traceback(tmp_path, faulty_text):
+    (tmp_path / "a.yaml").write_text("---\n".join(faulty_text.replace("faulty", f"f{n}") for n in range(300)))
     command = [sys.executable, "-m", "fabriclint", "check", "a.yaml"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import FAULTY
 
 LINE = "        - name: node\n          template:\n"
 OBJECT = "metadata:\n  name: faulty\n"
 
 
-def marked(where, comment):
+def marked(text, where, comment):
     if where == "end":
-        return FAULTY.replace(LINE, f"        - name: node  {comment}\n          template:\n")
+        return text.replace(LINE, f"        - name: node  {comment}\n          template:\n")
     if where == "above":
-        return FAULTY.replace(LINE, f"        {comment}\n{LINE}")
-    return f"{comment}\n{FAULTY}"
+        return text.replace(LINE, f"        {comment}\n{LINE}")
+    return f"{comment}\n{text}"
 
 
 def codes(fabriclint, tmp_path, text):
@@ -33,8 +32,8 @@ def codes(fabriclint, tmp_path, text):
         ("top", "# fabriclint: ignore-file[TRN005] not ours"),
     ],
 )
-def test_a_comment_with_a_reason_silences_the_finding(fabriclint, tmp_path, where, comment):
-    (tmp_path / "a.yaml").write_text(marked(where, comment))
+def test_a_comment_with_a_reason_silences_the_finding(fabriclint, tmp_path, faulty_text, where, comment):
+    (tmp_path / "a.yaml").write_text(marked(faulty_text, where, comment))
     ran = fabriclint("check")
     assert "TRN005]" not in ran.out
     assert "1 suppressed" in ran.out
@@ -43,8 +42,8 @@ def test_a_comment_with_a_reason_silences_the_finding(fabriclint, tmp_path, wher
     assert "not ours" in shown
 
 
-def test_an_annotation_silences_the_finding_of_its_object(fabriclint, tmp_path):
-    text = FAULTY.replace(OBJECT, OBJECT + '  annotations:\n    fabriclint.dev/ignore.TRN005: "not ours"\n')
+def test_an_annotation_silences_the_finding_of_its_object(fabriclint, tmp_path, faulty_text):
+    text = faulty_text.replace(OBJECT, OBJECT + '  annotations:\n    fabriclint.dev/ignore.TRN005: "not ours"\n')
     assert codes(fabriclint, tmp_path, text) == []
 
 
@@ -58,15 +57,15 @@ def test_an_annotation_silences_the_finding_of_its_object(fabriclint, tmp_path):
         ("end", "# fabriclint: ignore TRN005 because", ["SUP001", "TRN005"]),
     ],
 )
-def test_a_wrong_suppression_is_a_finding_itself(fabriclint, tmp_path, where, comment, expected):
-    assert sorted(codes(fabriclint, tmp_path, marked(where, comment))) == expected
+def test_a_wrong_suppression_is_a_finding_itself(fabriclint, tmp_path, faulty_text, where, comment, expected):
+    assert sorted(codes(fabriclint, tmp_path, marked(faulty_text, where, comment))) == expected
 
 
-def test_suppressions_cannot_be_suppressed_in_the_file(fabriclint, tmp_path):
-    text = "# fabriclint: ignore-file[SUP003] never mind\n# fabriclint: ignore-file[POD003] because\n" + FAULTY
+def test_suppressions_cannot_be_suppressed_in_the_file(fabriclint, tmp_path, faulty_text):
+    text = "# fabriclint: ignore-file[SUP003] never mind\n# fabriclint: ignore-file[POD003] because\n" + faulty_text
     assert "SUP003" in codes(fabriclint, tmp_path, text)
 
 
-def test_a_marker_inside_a_block_scalar_is_text(fabriclint, tmp_path):
+def test_a_marker_inside_a_block_scalar_is_text(fabriclint, tmp_path, faulty_text):
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    # fabriclint: ignore[X]\n"
     assert codes(fabriclint, tmp_path, text) == []
