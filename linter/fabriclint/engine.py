@@ -18,6 +18,7 @@ from fabriclint.kinds import carries_pods, workload_of, wrapped_objects
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.pod import Lookup, PodView, WorkerPod
 from fabriclint.rule import FabricMatch, Pack, Rule
+from fabriclint.views import JobView, RuntimeView, TrainJobView
 from fabriclint.workload import Workload
 
 if TYPE_CHECKING:
@@ -50,43 +51,6 @@ class DocumentView:
     def root(self) -> Node | None:
         """The document's root node."""
         return self.document.root
-
-
-@dataclass(slots=True, eq=False)
-class JobView:
-    """A workload with the views of all its pods: what rules about a whole job look at."""
-
-    workload: Workload
-    pods: list[PodView]
-    contract: str
-
-    @property
-    def workers(self) -> list[PodView]:
-        """The pods with GPUs."""
-        return [p for p in self.pods if p.is_worker]
-
-
-@dataclass(slots=True, eq=False)
-class TrainJobView:
-    """A TrainJob, the runtime it names when that is in view, and the pods the controller would make of both."""
-
-    manifest: Manifest
-    runtime: Manifest | None
-    version: str
-    version_given: bool
-    contract: str
-    resolved: Any = None
-    job: JobView | None = None
-
-
-@dataclass(slots=True, eq=False)
-class RuntimeView:
-    """A TrainingRuntime or ClusterTrainingRuntime, and the TrainJobs in view that use it."""
-
-    manifest: Manifest
-    trainjobs: list[Manifest]
-    version: str
-    contract: str
 
 
 @dataclass(slots=True, eq=False)

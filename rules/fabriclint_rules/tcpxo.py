@@ -7,10 +7,10 @@ from typing import Any
 
 from fabriclint.document import Document
 from fabriclint.embedded import EmbeddedError, parse_embedded
-from fabriclint.engine import JobView
 from fabriclint.node import Mapping, Node, Scalar, Sequence, open_value
 from fabriclint.pod import ContainerView, WorkerPod
 from fabriclint.rule import AddField, Finding, Fix, Place, Related, ReplaceText, Rule, Severity, rule
+from fabriclint.views import JobView
 
 TCPXO, TCPX = "gke-tcpxo", "gke-tcpx"
 INTERFACES = "networking.gke.io/interfaces"

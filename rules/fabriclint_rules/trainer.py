@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fabriclint.engine import RuntimeView, TrainJobView
 from fabriclint.node import Mapping, Node, Scalar, Sequence
 from fabriclint.rule import AddField, Finding, Fix, Place, Related, Severity, rule
+from fabriclint.views import RuntimeView, TrainJobView
 
 LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 _RESERVED = ("node", "dataset-initializer", "model-initializer")
