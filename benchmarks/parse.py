@@ -71,9 +71,7 @@ def main(names: list[str]) -> int:
     size = sum(map(len, texts)) / 1e6
     mine, round_trip = size / seconds(ours, 3), size / seconds(theirs, 1)
     ratio = mine / round_trip
-    sys.stdout.write(
-        f"fabriclint {mine:.2f} MB/s, ruamel.yaml round-trip {round_trip:.3f} MB/s, ratio {ratio:.1f}\n"
-    )
+    sys.stdout.write(f"fabriclint {mine:.2f} MB/s, ruamel.yaml round-trip {round_trip:.3f} MB/s, ratio {ratio:.1f}\n")
     return 0 if mine >= WANTED * round_trip else 1
 
 

@@ -68,3 +68,15 @@ def _read(name: str) -> Schema:
 
     schema: Schema = json.loads(_text(name), object_hook=put)["schema"]
     return schema
+
+
+@cache
+def served_versions() -> dict[str, Any]:
+    """What API versions were removed or never served, and which metadata never reaches a pod.
+
+    Sources: the Kubernetes project's list of removed APIs; kubeflow/trainer@658725b manifests/base/crds;
+    kubernetes-sigs/jobset@f22e565 pkg/controllers.
+    """
+    text = (files("fabriclint_schemas") / "tables" / "removed_versions.json").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table

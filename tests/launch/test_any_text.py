@@ -129,9 +129,7 @@ def places(launch: Launch) -> list[tuple[int, int, int]]:
 
 @_SETTINGS
 @given(_TEXTS, st.sampled_from(["bash", "sh"]), st.sampled_from(["bash", "dash", "unknown"]))
-def test_a_script_is_read_without_an_exception_and_places_lie_in_it(
-    text: str, shell: str, sh_is: str
-) -> None:
+def test_a_script_is_read_without_an_exception_and_places_lie_in_it(text: str, shell: str, sh_is: str) -> None:
     argv = [shell, "-c", text, "zero", "one"]
     for source, start, end in places(read_launch(argv, environment, image_shell=sh_is)):
         assert 0 <= source < len(argv)
@@ -143,9 +141,7 @@ def test_a_script_is_read_without_an_exception_and_places_lie_in_it(
     st.lists(_PIECES | st.text(max_size=10), max_size=12),
     st.sampled_from(["torchrun", "mpirun", "srun", "deepspeed", "accelerate", "vllm", "ray"]),
 )
-def test_a_command_line_is_read_without_an_exception_and_places_lie_in_it(
-    words: list[str], program: str
-) -> None:
+def test_a_command_line_is_read_without_an_exception_and_places_lie_in_it(words: list[str], program: str) -> None:
     argv = [program, *words]
     for source, start, end in places(read_launch(argv, environment)):
         assert 0 <= start <= end <= len(argv[source])
@@ -179,9 +175,7 @@ def test_work_does_not_grow_faster_than_the_text() -> None:
     for count in (50, 500):
         shell = Shell()
         script = "export A=$N; torchrun --nnodes=$A t.py\n" * count
-        shell.start(
-            [argument(a, i) for i, a in enumerate(["bash", "-c", script])], State(environment, bash=True)
-        )
+        shell.start([argument(a, i) for i, a in enumerate(["bash", "-c", script])], State(environment, bash=True))
         assert len(shell.seen.invocations) == count
         work.append(shell.work)
     assert work[1] < 12 * work[0]

@@ -79,9 +79,7 @@ def test_source_under_dash_does_nothing_and_says_so() -> None:
 
 
 def test_bodies_of_open_conditions_are_only_possible() -> None:
-    launch = read(
-        'if [ "$JOB_COMPLETION_INDEX" = 0 ]; then ray start --head; else ray start --address=h:1; fi'
-    )
+    launch = read('if [ "$JOB_COMPLETION_INDEX" = 0 ]; then ray start --head; else ray start --address=h:1; fi')
     assert [p.invocation.certainty for p in launch.programs] == [Certainty.MAYBE, Certainty.MAYBE]
 
 

@@ -30,9 +30,7 @@ def started(launch: Launch, environment: dict[str, str]) -> list[str]:
     for program in launch.programs:
         call = program.invocation
         if call.words[0].raw in _PROGRAMS:
-            changed = {
-                n: a.raw for n, a in call.environment.items() if a.raw not in (None, environment.get(n))
-            }
+            changed = {n: a.raw for n, a in call.environment.items() if a.raw not in (None, environment.get(n))}
             found.append(json.dumps([[w.raw for w in call.words], changed], sort_keys=True))
     return sorted(found)
 
@@ -92,9 +90,7 @@ def test_torchrun_forms_the_group_that_was_recorded(row: list[str]) -> None:
 def test_accelerate_forms_the_group_that_was_recorded(row: list[str]) -> None:
     _, one = launcher(row[0], json.loads(row[1]) if row[1] else {})
     said, wanted = summary(one).split(), row[2].split()
-    assert [s for s in said if s != str(UNKNOWN)] == [
-        w for s, w in zip(said, wanted, strict=True) if s != str(UNKNOWN)
-    ]
+    assert [s for s in said if s != str(UNKNOWN)] == [w for s, w in zip(said, wanted, strict=True) if s != str(UNKNOWN)]
     assert not one.refused
 
 

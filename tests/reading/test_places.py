@@ -189,9 +189,7 @@ def test_offsets_in_quoted_text_lead_to_the_same_characters(value):
 PLAIN = st.one_of(
     st.integers(-(10**20), 10**20).map(str),
     st.floats(allow_nan=False, allow_infinity=False).map(str),
-    st.sampled_from(
-        ["y", "no", "0o17", "0x1f", "1_000", "~", "22:30", "a b", "é", "8Gi", "2024-01-01", "''", "'no'"]
-    ),
+    st.sampled_from(["y", "no", "0o17", "0x1f", "1_000", "~", "22:30", "a b", "é", "8Gi", "2024-01-01", "''", "'no'"]),
 )
 
 

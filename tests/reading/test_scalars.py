@@ -30,11 +30,7 @@ def test_each_value_is_what_kubernetes_reads():
         root, problems = read("v: " + text + "\n")
         if expected is None:
             value = root.scalar("v").value if root is not None and root.scalar("v") is not None else None
-            if (
-                root is not None
-                and not problems
-                and not (isinstance(value, float) and not math.isfinite(value))
-            ):
+            if root is not None and not problems and not (isinstance(value, float) and not math.isfinite(value)):
                 wrong.append((text, "accepted", value))
         elif root is None:
             wrong.append((text, expected, [p.message for p in problems]))

@@ -75,9 +75,7 @@ def test_text_that_is_no_manifest_and_does_not_parse_is_no_problem():
     assert [d.role for d in documents] == [Role.OTHER]
 
 
-@pytest.mark.parametrize(
-    "text", ["{{- if .x }}\na: 1\n{{ end }}\n", "{% for x in y %}\n", "a:\n  b: 1\n${EXTRA}\n"]
-)
+@pytest.mark.parametrize("text", ["{{- if .x }}\na: 1\n{{ end }}\n", "{% for x in y %}\n", "a:\n  b: 1\n${EXTRA}\n"])
 def test_what_only_a_template_engine_can_read_is_a_template(text):
     source, documents = read(HEAD + text)
     assert [d.role for d in documents] == [Role.TEMPLATE]
@@ -102,9 +100,7 @@ def test_a_list_is_unpacked_item_by_item():
 
 
 def test_concatenated_json_objects_are_two_documents():
-    source, documents = read(
-        '{"apiVersion":"v1","kind":"Pod","a":1,"a":2}\n{"apiVersion":"v1","kind":"Service"}'
-    )
+    source, documents = read('{"apiVersion":"v1","kind":"Pod","a":1,"a":2}\n{"apiVersion":"v1","kind":"Service"}')
     assert [m.kind for d in documents for m in manifests(d)] == ["Pod", "Service"]
     assert codes(source) == [("DOC002", "warning", 1)]
 

@@ -67,6 +67,8 @@ class Process:
     failures: list[Failure] = field(default_factory=list)
     proofs: dict[str, Proof] = field(default_factory=dict)
     copies: int = 1
+    version_line: int = 0
+    earlier: int = 0
 
     def world(self) -> tuple[int, int] | None:
         """(rank, ranks) in the largest communicator, or None."""
@@ -129,9 +131,16 @@ def _take(line: LogLine, log: Log, known: dict[Place, Process]) -> None:
             return
     where = (line.pod, line.host or "", line.pid or (f"[{line.device}]" if line.device else ""))
     process = known.get(where)
+    if process is not None and version and process.version_line not in (0, line.number):
+        # The same pid again, as in a restarted container: a process prints its version once.
+        log.earlier_runs = max(log.earlier_runs, process.earlier + 1)
+        log.earlier_failures += process.failures
+        process = known[where] = Process(where, line.number, line.number, line.device, earlier=process.earlier + 1)
     if process is None:
         process = known[where] = Process(where, line.number, line.number, line.device)
     process.last = max(process.last, line.number)
+    if version and process.where[1]:
+        process.version_line = line.number
     if line.repeated:
         log.deduplicated = True
         process.copies = max(process.copies, line.repeated + 1)

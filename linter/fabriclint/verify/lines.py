@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from fabriclint.verify.tables import tables
@@ -117,19 +117,15 @@ def telling(stream: BinaryIO, tally: Tally) -> Iterator[LogLine]:
 
 def _dense(block: bytes, seen: set[bytes], anchors: tuple[bytes, ...]) -> Iterator[tuple[int, bytes]]:
     keys = _CHANNEL_NUMBER.sub(b"Channel :", block).split(b"\n")
-    fresh = [i for i, key in enumerate(keys) if key not in seen]
-    if not fresh:
-        return
+    fresh: Iterable[int] = range(len(keys))
+    if not _restarts(block, seen):
+        fresh = [i for i, key in enumerate(keys) if key not in seen]
+        if not fresh:
+            return
     raws = block.split(b"\n")
     for index in fresh:
-        key = keys[index]
-        if key in seen:
-            continue
-        if len(seen) < REMEMBERED and len(key) < 1000:
-            seen.add(key)
-        raw = raws[index]
-        if _TELLING.search(raw) or any(a in raw for a in anchors):
-            yield index, raw
+        if _is_new(keys[index], seen, anchors):
+            yield index, raws[index]
 
 
 def _sparse(block: bytes, seen: set[bytes], anchors: tuple[bytes, ...]) -> Iterator[tuple[int, bytes]]:
@@ -137,14 +133,27 @@ def _sparse(block: bytes, seen: set[bytes], anchors: tuple[bytes, ...]) -> Itera
     for start in _starts(block, (b"NCCL ", *anchors)):
         end = block.find(b"\n", start)
         raw = block[start : end if end >= 0 else len(block)]
-        key = _CHANNEL_NUMBER.sub(b"Channel :", raw)
-        if key in seen or not (_TELLING.search(raw) or any(a in raw for a in anchors)):
+        if not _is_new(_CHANNEL_NUMBER.sub(b"Channel :", raw), seen, anchors):
             continue
-        if len(seen) < REMEMBERED and len(key) < 1000:
-            seen.add(key)
         lines += block.count(b"\n", at, start)
         at = start
         yield lines, raw
+
+
+def _restarts(block: bytes, seen: set[bytes]) -> bool:
+    """Whether a process may begin anew inside the block: every process prints its version once."""
+    return bool(seen) and b"NCCL INFO NCCL version" in block
+
+
+def _is_new(key: bytes, seen: set[bytes], anchors: tuple[bytes, ...]) -> bool:
+    """Whether a line tells something and was not read before; a version line read again starts over."""
+    if key in seen:
+        if b"NCCL INFO NCCL version" not in key:
+            return False
+        seen.clear()
+    if len(seen) < REMEMBERED and len(key) < 1000:
+        seen.add(key)
+    return _TELLING.search(key) is not None or any(a in key for a in anchors)
 
 
 def _starts(block: bytes, anchors: tuple[bytes, ...]) -> list[int]:
