@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabriclint.cli.verify import run
+from fabriclint.cli.verify import is_manifest, main, run
 from fabriclint.verify.command import command_text
 from fabriclint.verify.lines import BLOCK
 
@@ -119,6 +119,28 @@ def test_the_command_names_namespace_labels_and_container_and_keeps_every_line()
 
 def test_the_command_is_silent_about_the_level_when_it_is_right() -> None:
     assert "NCCL_DEBUG" not in command_text("train", {"job": "a"}, None, "IB", "info")
+
+
+@pytest.mark.parametrize(
+    ("text", "manifest"),
+    [
+        ("apiVersion: v1\nkind: Pod\n", True),
+        ("# a comment\n---\nkind: Pod\napiVersion: v1\n", True),
+        ('{\n"apiVersion": "v1",\n"kind": "Pod"}', True),
+        ("h:1:2 [0] NCCL INFO Using network IB\n", False),
+        ("  apiVersion: v1\n  kind: Pod\n", False),
+        ("", False),
+    ],
+)
+def test_a_manifest_is_told_from_a_log_by_its_content(tmp_path: Path, text: str, manifest: bool) -> None:
+    path = tmp_path / "input"
+    path.write_text(text, encoding="utf-8")
+    assert is_manifest(str(path)) is manifest
+
+
+def test_the_command_prints_the_verdict_and_returns_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(str(DATA / "socket.log"), expect="gke-tcpxo") == 1
+    assert capsys.readouterr().out.startswith("sockets: ")
 
 
 def _benchmark() -> ModuleType:

@@ -198,7 +198,7 @@ def verify(
     output_format: Format = "text",
 ) -> None:
     """The command that shows a job's transport; or what an NCCL log says of it."""
-    run_verify = _later("fabriclint.cli.verify", "run", "verify")
+    run_verify = _later("fabriclint.cli.verify", "main", "verify")
     raise typer.Exit(run_verify(file, expect=expect, output_format=output_format))
 
 

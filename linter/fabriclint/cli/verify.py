@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import BinaryIO
@@ -32,3 +33,32 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
         return f"{path_or_dash}: cannot be read: {problem.strerror or 'unknown error'}.\n", 2
     verdict = judge(log, tally, expected)
     return (as_json if output_format == "json" else as_text)(verdict), verdict.exit_code
+
+
+def main(file: str, *, expect: str | None = None, output_format: str = "text") -> int:
+    """The command: a log is judged; a manifest is told from a log by its first lines. Returns the exit code."""
+    if file != "-" and is_manifest(file):
+        sys.stderr.write(f"{file} is a manifest; give the job's log, or '-' and pipe 'kubectl logs' into it.\n")
+        return 2
+    text, code = run(file, expect, output_format, None)
+    sys.stdout.write(text)
+    return code
+
+
+def is_manifest(path: str) -> bool:
+    """Whether the file's first document has apiVersion and kind at its top level; unreadable files are none."""
+    try:
+        with Path(path).open("rb") as stream:
+            head = stream.read(1 << 16)
+    except OSError:
+        return False
+    first = re.split(rb"^---", head.lstrip(b"\xef\xbb\xbf"), maxsplit=2, flags=re.M)
+    for document in first:
+        keys = set(re.findall(rb"^[\"']?(apiVersion|kind)[\"']?\s*:", document, re.M))
+        if not keys:
+            keys = set(re.findall(rb"^\{?\s*\"(apiVersion|kind)\"\s*:", document, re.M))
+        if len(keys) == 2:
+            return True
+        if document.strip():
+            return False
+    return False
