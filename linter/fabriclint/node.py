@@ -305,7 +305,7 @@ def build(value: object, cause: Node | None = None) -> Node:
 
 
 _OPEN = re.compile(
-    r"\{\{|\{%|__[A-Z][A-Z0-9_]*__|(?<![\w$])\{[A-Z][A-Z0-9_]*\}|\bPLACEHOLDER\b|<[^<>\s|&;()'\"=/][^<>|&;()'\"\n]*>"
+    r"\{\{|\{%|__[A-Z][A-Z0-9_]*__|(?<![\w$])\{[A-Z][A-Z0-9_]*\}|\bPLACEHOLDER(?:\b|_)|<[^<>\s|&;()'\"=/][^<>|&;()'\"\n]*>"
 )
 _DOLLAR = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?")
 

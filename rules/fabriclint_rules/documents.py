@@ -79,7 +79,7 @@ def merge_order(_: FoundByReader) -> Iterator[Finding]:
 
 _PLACEHOLDER = re.compile(
     r"<[A-Za-z][^<>|&;()'\"\n]*>|\bREPLACE_ME\b|\bREPLACE_WITH_\w+|\bYOUR[_-][A-Z0-9_-]+\b|^TODO$|\bTODO_\w+|^xxx+$|"
-    r"\bPLACEHOLDER\b|__[A-Z][A-Z0-9_]*__"
+    r"\bPLACEHOLDER(?:\b|_\w+)|__[A-Z][A-Z0-9_]*__"
 )
 _WHOLE = re.compile(r"<[^<>\n]*[A-Za-z][^<>\n]*>")
 _HTML = re.compile(r"</\w+>|/>")

@@ -40,20 +40,31 @@ def validate(root: Mapping, *, group: str, version: str, kind: str, release: str
     if schema is None:
         return []
     faults = Walk(schema, kind, core=core).run(root)
-    if core or not any(f.kind == "unknown-field" for f in faults):
+    if core or not faults:
         return faults
     found = releases_of(group, kind, version)
     at = next((i for i, r in enumerate(found) if r.name == release), len(found) - 1)
+    others: dict[str, set[tuple[str, tuple[str | int, ...]]]] = {}
+
+    def accepts(name: str, fault: SchemaFault) -> bool:
+        """Whether another release knows the field and has nothing against what stands there."""
+        schema = schema_of(group, kind, version, name)
+        if schema is None or not field_at(schema, [str(s) for s in fault.path]):
+            return False
+        if fault.kind == "unknown-field":
+            return True
+        if name not in others:
+            others[name] = {(f.kind, f.path) for f in Walk(schema, kind).run(root)}
+        return (fault.kind, fault.path) not in others[name]
+
     told: list[SchemaFault] = []
     for fault in faults:
-        if fault.kind == "unknown-field":
-            names = [str(s) for s in fault.path]
-            newer = [r.name for r in found[at + 1 :] if field_at(schema_of(group, kind, version, r.name), names)]
-            older = [r.name for r in found[:at] if field_at(schema_of(group, kind, version, r.name), names)]
-            if newer or older:
-                fault = replace(fault, newer=newer[0] if newer else None, older=older[-1] if older else None)
-            elif _newer_kubernetes(fault):
-                fault = replace(fault, newer="newer Kubernetes")
+        newer = [r.name for r in found[at + 1 :] if accepts(r.name, fault)]
+        older = [r.name for r in found[:at] if accepts(r.name, fault)]
+        if newer or older:
+            fault = replace(fault, newer=newer[0] if newer else None, older=older[-1] if older else None)
+        elif fault.kind == "unknown-field" and _newer_kubernetes(fault):
+            fault = replace(fault, newer="newer Kubernetes")
         told.append(fault)
     return told
 

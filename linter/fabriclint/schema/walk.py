@@ -60,10 +60,17 @@ def field_at(schema: Schema | None, path: list[str]) -> bool:
 
 
 def dotted(path: tuple[str | int, ...]) -> str:
-    """A path as kubectl writes it: `spec.replicatedJobs[0].name`."""
-    text = ""
+    """A path as kubectl writes it, `spec.replicatedJobs[0].name`; of a long one the end."""
+    texts: list[str] = []
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+        if isinstance(step, int) and texts:
+            texts[-1] += f"[{step}]"
+        else:
+            texts.append(str(step))
+    text = ".".join(texts)
+    while len(text) > 56 and len(texts) > 2:
+        texts = texts[1:]
+        text = "..." + ".".join(texts)
     return text
 
 
@@ -295,6 +302,9 @@ class Walk:
                 if key in fields:
                     here: tuple[str | int, ...] = (*path, name, *steps)
                     return (*here, key)
+        below = [n for n, s in properties.items() if key in s.get("properties", {})]
+        if len(below) == 1:
+            return (*path, below[0], key)
         steps_up = list(path)
         for _, schema in reversed(self.trail[:-1]):
             steps_up.pop()
