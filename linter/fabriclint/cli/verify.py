@@ -59,6 +59,6 @@ def is_manifest(path: str) -> bool:
             keys = set(re.findall(rb"^\{?\s*\"(apiVersion|kind)\"\s*:", document, re.M))
         if len(keys) == 2:
             return True
-        if document.strip():
+        if any(line.strip() and not line.lstrip().startswith(b"#") for line in document.splitlines()):
             return False
     return False

@@ -186,11 +186,12 @@ def _choice(line: LogLine, process: Process, log: Log) -> None:
         return
     _mark_link(text, log)
     banner = _BANNER.search(text)
-    if banner and tables().network(banner[1]) is not None and (line.level or text.strip() == banner[0]):
+    name = _known_name(banner[1]) if banner else None
+    if banner and name and (line.level or text.strip() == banner[0]):
         log.init_text = True
-        process.banners[banner[1]] = line.number
-        process.pending[line.tid] = banner[1]
-        _show(process, "banner " + banner[1], line, f"NCCL chose {banner[1]}")
+        process.banners[name] = line.number
+        process.pending[line.tid] = name
+        _show(process, "banner " + name, line, f"NCCL chose {name}")
     started = _STARTED.search(text)
     if started and tables().network(started[1]) is not None and line.level:
         log.init_text = True
@@ -217,6 +218,12 @@ def _choice(line: LogLine, process: Process, log: Log) -> None:
             log.init_text = True
             process.chosen[name] = line.number
             _show(process, "started " + name, line, f"{name} was initialised")
+
+
+def _known_name(words: str) -> str | None:
+    """The network that the words begin with; some vendors' NCCL goes on behind it."""
+    parts = words.split(" ")
+    return next((n for k in (len(parts), 2, 1) if tables().network(n := " ".join(parts[:k]))), None)
 
 
 def _communicator(line: LogLine, process: Process, log: Log) -> None:

@@ -158,9 +158,14 @@ def _failed(log: Log, telling: list[Process]) -> Failure | None:
         return next((f for f in fatal if f.cause.connect), None)
     for process in sorted(log.processes, key=lambda p: p.first):
         for failure in process.failures:
-            if failure.cause.level == "S" and not (process.complete or (not process.where[1] and _complete(log))):
+            if _fatal(failure) and not (process.complete or (not process.where[1] and _complete(log))):
                 return failure
     return None
+
+
+def _fatal(failure: Failure) -> bool:
+    """Whether the error ends the job: one that NCCL tries again does not yet."""
+    return failure.cause.level == "S" and "retrying" not in failure.text
 
 
 def _combine(
