@@ -17,7 +17,6 @@ _CHANNEL = re.compile(
 _BANNER = re.compile(r"Using network ([A-Za-z][\w ]*\w)")
 _STARTED = re.compile(r"(?:Initialized|Assigned) NET plugin ([A-Za-z][\w ]*?\w)(?= to comm|\s*\[|\s*$)")
 _LOADED = re.compile(r"(?:Loaded net plugin|Successfully loaded external (?:network )?plugin) (\S.*)")
-_PROVIDER = re.compile(r"Selected [Pp]rovider is ([\w;.-]+)")
 _COMM = re.compile(r"rank (\d+) n[rR]anks (\d+)")
 _ID = re.compile(r"commId (0x[0-9a-f]+)")
 _NODES = re.compile(r"\bnNodes (\d+)")
@@ -200,7 +199,7 @@ def _choice(line: LogLine, process: Process, log: Log) -> None:
     loaded = _LOADED.search(text)
     if loaded and line.level and len(log.plugins) < 50:
         log.plugins.setdefault(loaded[1].strip(), line.number)
-    provider = _PROVIDER.search(text)
+    provider = next((m for mark in tables().provider_marks if (m := mark.search(text))), None)
     if provider:
         log.init_text = True
         log.providers[provider[1]] += 1

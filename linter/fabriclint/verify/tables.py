@@ -43,6 +43,7 @@ class Tables:
 
     networks: tuple[Network, ...]
     providers: dict[str, str]
+    provider_marks: tuple[re.Pattern[str], ...]
     links: dict[str, str]
     titles: dict[str, str]
     expected: dict[str, dict[str, Any]]
@@ -55,6 +56,11 @@ class Tables:
     def network(self, name: str) -> Network | None:
         """The network of a printed name, or None for a name this table does not know."""
         return next((n for n in self.networks if n.pattern.fullmatch(name)), None)
+
+    @property
+    def cliques(self) -> set[str]:
+        """Fabrics of memory links that reach over nodes without a NIC."""
+        return {n.fabric for n in self.networks if n.kind == "clique"}
 
     def title(self, fabric: str) -> str:
         """The fabric's name for people."""
@@ -76,6 +82,7 @@ def tables() -> Tables:
             for r in n["networks"]
         ),
         n["providers"],
+        tuple(re.compile(r["pattern"]) for r in n["provider_marks"]),
         n["links"],
         n["titles"],
         n["expected"],

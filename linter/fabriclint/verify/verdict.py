@@ -58,7 +58,7 @@ def judge(log: Log, tally: Tally, expected: str | None) -> Verdict:
         result.reason = f"NCCL ended before a data connection: {failed.cause.message}"
         result.fabric = _one(fabrics)
         result.strength = strength
-    elif single and fabrics - {"nvlink"}:
+    elif single and fabrics - tables().cliques:
         result.reason = f"all ranks are on one node, so nothing crossed the network (NCCL would use {_names(fabrics)})"
         result.fabric = _one(fabrics)
         result.next = "Run one step on at least two nodes and verify that log."
@@ -88,9 +88,6 @@ def _fabric(name: str, log: Log) -> str:
         return "unknown"
     if network.kind == "provider":
         known = {tables().providers.get(p.split(";")[0], "libfabric") for p in log.providers}
-        for p in log.providers:
-            if "ofi_rxm" in p and "verbs" not in p:
-                known.add("socket")
         if "socket" in known and len(known) > 1:
             known.discard("socket")
         return known.pop() if len(known) == 1 else "libfabric"
@@ -207,11 +204,8 @@ def _combine(
             if not good & accepted
             else f"some ranks used {_names(good - accepted)} and not the expected {result.expected}"
         )
-    elif result.expected and result.expected not in good and wanted.get("also_outcome"):
-        shown = next(iter(good))
-        outcome = wanted["also_outcome"]
-        if outcome.startswith("RDMA") or shown in ("verbs", "libfabric"):
-            result.notes.append(outcome)
+    outcomes = wanted.get("outcomes", {})
+    result.notes += sorted({outcomes[f] for f in good if f in outcomes and result.expected not in good})
 
 
 def _place(process: Process) -> str:
@@ -226,7 +220,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _one(fabrics: set[str]) -> str:
-    ordered = sorted(fabrics - {"socket", "nvlink"}) or sorted(fabrics)
+    ordered = sorted(fabrics - {"socket"} - tables().cliques) or sorted(fabrics)
     return "+".join(ordered) if ordered else "none"
 
 
