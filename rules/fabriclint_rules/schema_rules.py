@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.document import Manifest
-from fabriclint.node import Mapping, Node, Sequence
+from fabriclint.node import Mapping, Node, Scalar, Sequence
 from fabriclint.rule import Applicability, Finding, Fix, Place, RenameKey, Severity, rule
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _place(fault: SchemaFault) -> Place:
 
 
 @rule("DOC005", "schema-violation", Severity.ERROR, on=Manifest, also=(Severity.WARNING, Severity.NOTE),
-      yields_on_line=("DOC008", "TRN002", "TRN014", "TRN018", "TRN019", "POD005"))  # fmt: skip
+      yields_on_line=("DOC008", "TRN002", "TRN014", "TRN018", "TRN019", "POD005", "POD006"))  # fmt: skip
 def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
     """An object has the fields and types of its kind.
 
@@ -76,6 +76,27 @@ def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
         elif fault.kind == "unknown-field" and core:
             severity = Severity.NOTE
         yield Finding(_place(fault), message, help=help_text, severity=severity, fix=fix)
+    if not manifest.partial:
+        yield from _empty_resources(manifest)
+
+
+def _empty_resources(manifest: Manifest) -> Iterator[Finding]:
+    """Extended resources without a value, which Kubernetes reads as zero.
+
+    Source: kubernetes/apimachinery v0.35 pkg/api/resource (null is the zero quantity).
+    """
+    for node in manifest.root.walk():
+        if not isinstance(node, Scalar) or node.value is not None or not isinstance(node.key, str):
+            continue
+        parent = node.parent
+        if "/" in node.key and parent is not None and parent.key in ("limits", "requests"):
+            above = parent.parent
+            if above is not None and above.key == "resources":
+                yield Finding(
+                    Place(node, on_key=True),
+                    f"'{node.key}' in '{parent.key}' has no value, which counts as 0: the container gets no device.",
+                    help="Write the number of devices.",
+                )
 
 
 @rule("DOC006", "unsupported-api-version", Severity.ERROR, on=Manifest, also=(Severity.WARNING,))
