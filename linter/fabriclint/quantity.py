@@ -38,3 +38,35 @@ def as_count(value: str | int | float) -> int | None:
     if amount is None or amount != amount.to_integral_value(rounding=ROUND_FLOOR, context=_WIDE):
         return None
     return int(amount)
+
+
+def canonical(value: str | int | float) -> str | None:
+    """The form that the API server prints, or None when refused: `1000m` is `1`, `1.5Gi` is `1536Mi`.
+
+    Source: apimachinery 1.35 resource.Quantity; a text with an exponent that is a multiple of three stays as it is.
+    """
+    amount = parse_quantity(value)
+    if amount is None:
+        return None
+    text = str(value).strip(" \t\r\n")
+    found = _FORM.fullmatch(text)
+    exponent = found.group(6) if found is not None else None
+    if amount == 0:
+        return "0"
+    if exponent is not None and found is not None and int(exponent) % 3 == 0 and not found.group(3):
+        return text
+    if text.startswith("0") and text.isdecimal():
+        return text  # leading zeros are kept as they were written
+    sign, size = ("-", -amount) if amount < 0 else ("", amount)
+    if found is not None and found.group(4) and size == size.to_integral_value(context=_WIDE):
+        whole, power = int(size), 0
+        while whole % 1024 == 0 and power < 6:
+            whole, power = whole // 1024, power + 1
+        return f"{sign}{whole}{('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei')[power]}"
+    scaled, steps = int(_WIDE.multiply(size, Decimal(10**9))), -9
+    while scaled % 1000 == 0 and (steps < 18 or exponent is not None):
+        scaled, steps = scaled // 1000, steps + 3
+    if exponent is not None:
+        return f"{sign}{scaled}e{steps}" if steps else f"{sign}{scaled}"
+    suffix = {v: k for k, v in _TENS.items()}.get(steps, "")
+    return f"{sign}{scaled}{suffix}"
