@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ class Directive:
     scope: Node | None = None
     node: Node | None = None
     used: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,16 @@ def directives(source: Source, documents: list[Document]) -> tuple[list[Directiv
                         scope = node.parent.parent if node.parent.key == "metadata" else node.parent
                         code = key[len(_ANNOTATION) :]
                         out.append(
-                            Directive((code,), value.text.strip(), -1, value.key_start, value.key_end, scope, value)
+                            Directive(
+                                (code,),
+                                value.text.strip(),
+                                -1,
+                                value.key_start,
+                                value.key_end,
+                                scope,
+                                value,
+                                cut=_is_cut(source, value),
+                            )
                         )
     return out, faults
 
@@ -102,6 +113,14 @@ def covers(directive: Directive, finding: Finding) -> bool:
     return False
 
 
+def _is_cut(source: Source, value: Scalar) -> bool:
+    """Whether a plain value ends where a comment begins: YAML took the rest of the reason away."""
+    if value.style != "plain" or value.doc is None or value.doc.host is not None:
+        return False
+    rest = source.text[value.end : source.text.find("\n", value.end) if "\n" in source.text[value.end :] else None]
+    return rest.lstrip(" \t").startswith("#")
+
+
 def judge(found: list[Directive], known: set[str], enabled: set[str]) -> list[tuple[str, Severity, str, Directive]]:
     """SUP001-003 for the directives of a file, after they were used."""
     out: list[tuple[str, Severity, str, Directive]] = []
@@ -109,26 +128,30 @@ def judge(found: list[Directive], known: set[str], enabled: set[str]) -> list[tu
         unknown = [c for c in d.codes if c not in known]
         if unknown or not d.codes:
             what = f"There is no rule '{unknown[0]}'" if unknown else "The suppression names no rule"
-            out.append(("SUP001", Severity.WARNING, f"{what}; this suppression does nothing.", d))
-            continue
-        if not d.reason:
-            out.append(
-                (
-                    "SUP002",
-                    Severity.WARNING,
-                    f"The suppression of '{', '.join(d.codes)}' gives no reason; say why behind the bracket.",
-                    d,
-                )
+            near = difflib.get_close_matches(unknown[0].upper(), sorted(known), 1) if unknown else []
+            hint = (
+                f"; did you mean '{near[0]}'? This suppression does nothing."
+                if near
+                else "; this suppression does nothing."
             )
+            out.append(("SUP001", Severity.WARNING, what + hint, d))
+            continue
+        listed = ", ".join(d.codes)
+        if not d.reason:
+            where = "behind the bracket" if d.line >= 0 else "as the annotation's value"
+            out.append(
+                ("SUP002", Severity.WARNING, f"The suppression of '{listed}' gives no reason; say why {where}.", d)
+            )
+        elif d.cut:
+            text = f"The reason for suppressing '{listed}' ends at a '#'; YAML reads the rest as a comment. Quote it."
+            out.append(("SUP002", Severity.WARNING, text, d))
         if not d.used:
             on = [c for c in d.codes if c in enabled]
             if on:
                 out.append(
-                    (
-                        "SUP003",
-                        Severity.WARNING,
-                        f"Nothing here is suppressed by '{', '.join(on)}'; remove it.",
-                        d,
-                    )
+                    ("SUP003", Severity.WARNING, f"Nothing here is suppressed by '{', '.join(on)}'; remove it.", d)
                 )
+            else:
+                text = f"The suppression of '{listed}' was not tried; the rule is not enabled in this run."
+                out.append(("SUP003", Severity.NOTE, text, d))
     return out

@@ -69,3 +69,23 @@ def test_suppressions_cannot_be_suppressed_in_the_file(fabriclint, tmp_path, fau
 def test_a_marker_inside_a_block_scalar_is_text(fabriclint, tmp_path, faulty_text):
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    # fabriclint: ignore[X]\n"
     assert codes(fabriclint, tmp_path, text) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('"waiting for #12"', []),
+        ("waiting for #12", ["SUP002"]),
+        ('""', ["SUP002"]),
+        ("plain words  # and a comment", ["SUP002"]),
+    ],
+)
+def test_an_annotations_reason_that_yaml_cuts_is_said(fabriclint, tmp_path, faulty_text, value, expected):
+    text = faulty_text.replace(OBJECT, OBJECT + f"  annotations:\n    fabriclint.dev/ignore.TRN005: {value}\n")
+    assert codes(fabriclint, tmp_path, text) == expected
+
+
+def test_a_suppression_of_a_rule_that_does_not_run_is_only_a_note(fabriclint, tmp_path, faulty_text):
+    (tmp_path / "a.yaml").write_text(marked(faulty_text, "end", "# fabriclint: ignore[TRN005] not ours"))
+    found = json.loads(fabriclint("check", "-o", "json", "--ignore", "TRN005").out)["findings"]
+    assert [(f["code"], f["severity"]) for f in found] == [("SUP003", "note")]
