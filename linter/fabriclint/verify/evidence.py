@@ -73,6 +73,10 @@ class Process:
         """(rank, ranks) in the largest communicator, or None."""
         return max(self.comms, key=lambda c: c[1], default=None)
 
+    def ended_early(self) -> bool:
+        """Whether a fatal error came before any communicator was complete."""
+        return not self.complete and not self.channels and any(f.cause.level == "S" for f in self.failures)
+
     def networks(self) -> tuple[set[str], str]:
         """The printed names of the networks this process used, and how strong that evidence is."""
         if self.channels:
@@ -290,6 +294,20 @@ def _leave_out_restarts(log: Log) -> None:
         if id(process) in dropped:
             log.earlier_failures += process.failures
     log.processes = [p for p in log.processes if id(p) not in dropped]
+    _leave_out_failed_run(log)
+
+
+def _leave_out_failed_run(log: Log) -> None:
+    """Drop a first run on other hosts: all its processes failed before any process of the next began."""
+    failed = [p for p in log.processes if p.ended_early()]
+    others = [p for p in log.processes if not p.ended_early() and (p.complete or p.channels)]
+    if not failed or not others:
+        return
+    begin = min(p.first for p in others)
+    if max(p.last for p in failed) < begin:
+        log.earlier_runs += 1
+        log.earlier_failures += [f for p in failed for f in p.failures]
+        log.processes = [p for p in log.processes if p.last >= begin]
 
 
 def _same_rank(old: Process, new: Process) -> bool:
