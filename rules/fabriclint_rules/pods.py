@@ -61,7 +61,7 @@ def missing_shm(pod: WorkerPod) -> Iterator[Finding]:
     )
 
 
-@rule("POD002", "shm-not-memory", Severity.WARNING, on=WorkerPod, also=(Severity.ERROR,), yields_to=("DOC005",))
+@rule("POD002", "shm-not-memory", Severity.WARNING, on=WorkerPod, also=(Severity.ERROR,), yields_on_line=("DOC005",))
 def shm_not_memory(pod: WorkerPod) -> Iterator[Finding]:
     """The volume at /dev/shm is memory.
 
