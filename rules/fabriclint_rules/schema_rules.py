@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from fabriclint.schema import SchemaFault
 
 _TRAINER_GROUPS = ("trainer.kubeflow.org", "jobset.x-k8s.io")
+#: The manifest judged last with its release: two rules ask about each manifest, one after the other.
+_last: list[tuple[Manifest, str | None, list[SchemaFault]]] = []
 
 
 def _faults(manifest: Manifest, settings: Any) -> list[SchemaFault]:

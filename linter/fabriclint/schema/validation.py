@@ -8,14 +8,21 @@ from fabriclint.node import Mapping
 from fabriclint.schema.fault import SchemaFault
 
 _CORE_GROUPS = ("", "apps", "batch")
+_CORE_KINDS = {
+    ("", "Pod"),
+    ("batch", "Job"),
+    ("batch", "CronJob"),
+    ("apps", "Deployment"),
+    ("apps", "ReplicaSet"),
+    ("apps", "DaemonSet"),
+    ("apps", "StatefulSet"),
+}
 
 
 def known(group: str, kind: str) -> bool:
     """Whether any version of the kind can be validated."""
     if group in _CORE_GROUPS:
-        from fabriclint.schema.core import core_schema
-
-        return core_schema(group, "v1", kind) is not None
+        return (group, kind) in _CORE_KINDS
     from fabriclint_schemas.load import index
 
     return (group, kind) in index()
