@@ -34,6 +34,7 @@ def render(report: Report) -> str:
     left = sum(max(0, n - _SHOWN) for n in counts.values())
     if left:
         out.append(
-            f"::notice title=fabriclint::GitHub shows ten annotations of each level a step%3B {left} more findings are in the log.\n"
+            "::notice title=fabriclint::GitHub shows ten annotations of each level a step; "
+            f"{left} more findings are in the log.\n"
         )
     return "".join(out)

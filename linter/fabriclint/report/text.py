@@ -38,7 +38,9 @@ def _snippet(report: Report, region: Region, gutter: int, paint: str, plain: boo
     line = _line(report, region)
     if line is None:
         return []
-    start, end = region.column - 1, max(region.end_column - 1, region.column)
+    start = region.column - 1
+    last = region.end_column - 1 if region.end_line == region.line else len(line)
+    end = min(max(last, region.column), start + _ROOM)
     cut = max(0, start - _ROOM // 2) if len(line) > _ROOM else 0
     before, marked, after = line[cut:start], line[start:end], line[end : max(end, cut + _ROOM)]
     lead = "..." if cut else ""
@@ -58,7 +60,7 @@ def _one(report: Report, f: ReportedFinding) -> list[str]:
     paint = "" if plain else _COLOURS[f.severity]
     reset = "" if plain else _RESET
     bold = "" if plain else _COLOURS["bold"]
-    where = f"{f.region.path}:{f.region.line}:{f.region.column}"
+    where = f"{_shown(f.region.path)}:{f.region.line}:{f.region.column}"
     state = f" (suppressed: {f.suppressed.reason})" if f.suppressed else ""
     out = [f"{bold}{where}:{reset} {paint}{f.severity}[{f.code}]{reset} {_shown(f.message)}{state}"]
     gutter = len(str(max([f.region.line, *(r.region.line for r in f.related)])))
