@@ -105,7 +105,7 @@ def missing_ancestor_label(view: RuntimeView) -> Iterator[Finding]:
     name = job.string("name") or ""
     lost = _lost(view)
     severity = Severity.ERROR if lost else Severity.WARNING
-    what = f"'{', '.join(lost)}' of the TrainJob that uses it" if lost else "the TrainJob's trainer block"
+    what = f"""'{"', '".join(lost)}' of the TrainJob that uses it""" if lost else "the TrainJob's trainer block"
     pod_label = job.at("template", "spec", "template", "metadata", "labels", LABEL)
     if wrong is not None:
         yield Finding(
