@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from fabriclint.report import render
-from fabriclint.report.model import Region, Report, ReportedFinding, Summary, ToolInfo
+from fabriclint.report.model import (
+    Notification,
+    Region,
+    RelatedPlace,
+    Report,
+    ReportedFinding,
+    RuleInfo,
+    Summary,
+    ToolInfo,
+)
 
 
 def _report(region: Region, message: str = "A fault.", source: str = "key: value\n", times: int = 1) -> Report:
@@ -66,3 +76,15 @@ def test_junit_and_gitlab_stay_parseable() -> None:
     assert len(ElementTree.fromstring(render("junit", report)).findall(".//failure")) == 2
     prints = [entry["fingerprint"] for entry in json.loads(render("gitlab", report))]
     assert len(set(prints)) == 2
+
+
+def test_brackets_in_related_places_and_notifications_are_no_sarif_links() -> None:
+    plain = _report(HERE)
+    finding = replace(plain.findings[0], related=(RelatedPlace(HERE, "see [x](1)"),))
+    note = Notification("note", "unreadable", "b.yaml", "it is [odd](2)")
+    rule = RuleInfo("FAB101", "a-fault", "S.", "D.", "H.", "H.", "error", None, "c", (), "high", "https://example.org")
+    run = json.loads(render("sarif", replace(plain, findings=(finding,), notifications=(note,), rules=(rule,))))[
+        "runs"
+    ][0]
+    assert run["results"][0]["relatedLocations"][0]["message"]["text"] == "see \\[x\\](1)"
+    assert run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == "it is \\[odd\\](2)"

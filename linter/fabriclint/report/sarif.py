@@ -135,7 +135,7 @@ def _result(report: Report, f: ReportedFinding, index: int, hashes: dict[str, li
             )
         fixes = [
             om.Fix(
-                description=om.Message(text=f.fix.message),
+                description=om.Message(text=_escaped(f.fix.message)),
                 artifact_changes=[
                     om.ArtifactChange(
                         artifact_location=om.ArtifactLocation(
@@ -161,7 +161,7 @@ def _result(report: Report, f: ReportedFinding, index: int, hashes: dict[str, li
         level=f.severity,
         locations=[_location(report, f.region, logical_locations=logical)],
         related_locations=[
-            _location(report, r.region, id=number, message=om.Message(text=r.message))
+            _location(report, r.region, id=number, message=om.Message(text=_escaped(r.message)))
             for number, r in enumerate(f.related[:_MOST_RELATED], 1)
         ]
         or None,
@@ -177,7 +177,7 @@ def _notification(report: Report, n: Notification, codes: list[str]) -> Any:
         line = n.line or 1
         locations = [_location(report, Region(n.path, line, 1, line, 2))]
     return om.Notification(
-        message=om.Message(text=n.message),
+        message=om.Message(text=_escaped(n.message)),
         level=n.level,
         locations=locations,
         descriptor=om.ReportingDescriptorReference(id=n.code, index=codes.index(n.code)),
