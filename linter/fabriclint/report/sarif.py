@@ -45,6 +45,8 @@ def _fields(kind: Any) -> list[tuple[str, str, Any, bool]]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, str | int):
+        return value
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     if isinstance(value, dict):
