@@ -24,7 +24,7 @@ def render(report: Report) -> str:
                 "check_name": f.code,
                 "fingerprint": f.fingerprint if number == 1 else f"{f.fingerprint}-{number}",
                 "severity": _SEVERITY[f.severity],
-                "location": {"path": f.region.path, "lines": {"begin": f.region.line}},
+                "location": {"path": report.options.uri_prefix + f.region.path, "lines": {"begin": f.region.line}},
             }
         )
     return json.dumps(out, ensure_ascii=False, indent=2) + "\n"

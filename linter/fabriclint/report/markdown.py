@@ -10,7 +10,7 @@ def _cell(text: str) -> str:
 
 
 def render(report: Report) -> str:
-    """A table of findings, most severe first within a file's order, and the counts."""
+    """A table of findings in the order of the files, and the counts."""
     s = report.summary
     out = ["### fabriclint", ""]
     found = [f for f in report.findings if f.suppressed is None and (f.severity != "note" or report.options.verbose)]
