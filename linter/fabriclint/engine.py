@@ -293,11 +293,14 @@ def run_rules(
             path.trainer_version_set,
             contract_of(trainjob, path.contract),
         )
+        if path.cluster is not None and runtime is not None:
+            view.job = _resolved_job(trainjob, runtime, path.trainer_version, lookup, view.contract)
         views.append(view)
     for job in jobs:
         views.append(job)
         views.extend(job.pods)
     findings: list[Finding] = []
+    snapshots: dict[str, Any] = {}
     by_class: dict[type, list[Rule]] = {}
     for rule in rules:
         by_class.setdefault(rule.on, []).append(rule)
@@ -305,8 +308,26 @@ def run_rules(
         for kind, some in by_class.items():
             if isinstance(view, kind):
                 for rule in some:
-                    findings.extend(_run(rule, view, settings, notes))
+                    findings.extend(_run(rule, view, settings, notes, snapshots))
     return findings, jobs
+
+
+def _resolved_job(trainjob: Manifest, runtime: Manifest, version: str, lookup: Lookup, contract: str) -> JobView | None:
+    """The pods that the controller would make of a TrainJob and its runtime; None when that cannot be told."""
+    from fabriclint.trainer.lookup import RuntimeLookup
+    from fabriclint.trainer.resolve import resolve
+
+    runtimes = RuntimeLookup()
+    runtimes.add(runtime)
+    made = resolve(trainjob, runtimes, version)
+    if made.jobset is None:
+        return None
+    built = Manifest(trainjob.document, made.jobset, "jobset.x-k8s.io/v1alpha2", "JobSet")
+    workload = workload_of(built)
+    if workload is None or not workload.sites:
+        return None
+    workload.resolved = made
+    return make_job(workload, lookup, None, contract)
 
 
 def _fabric(pack: Pack, path: Any) -> Callable[[Any], FabricMatch | None] | None:
@@ -332,7 +353,7 @@ def runtime_of(workspace: Workspace, trainjob: Manifest) -> Manifest | None:
     return workspace.find(kind, name, trainjob, namespaced=kind == "TrainingRuntime")
 
 
-def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note]) -> Iterator[Finding]:
+def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note], snapshots: dict[str, Any]) -> Iterator[Finding]:
     if rule.fabrics:
         match: FabricMatch | None = getattr(view, "fabric", None)
         if match is None or match.name not in rule.fabrics:
@@ -345,6 +366,10 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note]) -> Iterat
             extra["rule"] = rule
         if "settings" in names:
             extra["settings"] = settings
+        if "snapshot" in names:
+            extra["snapshot"] = _snapshot_of(view, settings, notes, snapshots)
+            if extra["snapshot"] is None:
+                return
         for found in rule.check(view, **extra):
             yield replace(
                 found,
@@ -367,6 +392,26 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note]) -> Iterat
                 f"Rule {rule.code} failed: {type(error).__name__}: {error}. Please report it.",
             )
         )
+
+
+def _snapshot_of(view: Any, settings: Settings, notes: list[Note], snapshots: dict[str, Any]) -> Any:
+    """The cluster snapshot that the configuration names for the view's file, else None; each is read once a run."""
+    owner = getattr(view, "manifest", None) or getattr(getattr(view, "workload", None), "manifest", None) or view
+    given = settings.for_path(owner.uri).cluster if isinstance(owner, Manifest) else None
+    if given is None:
+        return None
+    if given not in snapshots:
+        from fabriclint.cluster.snapshot import SnapshotError, load
+
+        path = Path(given)
+        if not path.exists() and settings.root is not None:
+            path = settings.root / given
+        try:
+            snapshots[given] = load(path)
+        except SnapshotError as error:
+            snapshots[given] = None
+            notes.append(Note("error", "unreadable", given, str(error)))
+    return snapshots[given]
 
 
 def silence(findings: list[Finding], rules: list[Rule]) -> list[Finding]:

@@ -1,0 +1,26 @@
+"""`fabriclint cluster`: how to take a snapshot, and what of it may be committed."""
+
+from __future__ import annotations
+
+import sys
+
+
+def snapshot_command(folder: str = "cluster", namespace_only: bool = False) -> int:
+    """Print the loop that takes a snapshot. Returns the exit code."""
+    from fabriclint.cluster.command import snapshot_command as text
+
+    sys.stdout.write(text(folder, namespace_only=namespace_only))
+    return 0
+
+
+def trim(path: str) -> int:
+    """Print a snapshot reduced to what rules use. Returns the exit code: 2 when it cannot be read."""
+    from fabriclint.cluster.snapshot import SnapshotError, load
+    from fabriclint.cluster.trim import as_text
+
+    try:
+        sys.stdout.write(as_text(load(path)))
+    except SnapshotError as error:
+        sys.stderr.write(f"fabriclint: {error}\n")
+        return 2
+    return 0
