@@ -18,7 +18,7 @@ from fabriclint.kinds import carries_pods, workload_of, wrapped_objects
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.pod import Lookup, PodView, WorkerPod
 from fabriclint.rule import FabricMatch, Pack, Rule
-from fabriclint.views import JobView, RuntimeView, TrainJobView
+from fabriclint.views import JobView, PlacedJob, RuntimeView, TrainJobView
 from fabriclint.workload import Workload
 
 if TYPE_CHECKING:
@@ -258,6 +258,7 @@ def run_rules(
     jobs: list[JobView] = []
     trainjobs = [m for m in workspace.manifests if m.kind == "TrainJob" and m.group == AICR_GROUP]
     used: dict[int, list[Manifest]] = {}
+    snapshots: dict[str, Any] = {}
     pairs: list[tuple[Manifest, Manifest | None]] = []
     for trainjob in trainjobs:
         runtime = runtime_of(workspace, trainjob)
@@ -293,14 +294,20 @@ def run_rules(
             path.trainer_version_set,
             contract_of(trainjob, path.contract),
         )
-        if path.cluster is not None and runtime is not None:
-            view.job = _resolved_job(trainjob, runtime, path.trainer_version, lookup, view.contract)
         views.append(view)
+        snapshot = _snapshot_of(trainjob, settings, notes, snapshots)
+        if snapshot is not None and runtime is not None:
+            job = _resolved_job(trainjob, runtime, path.trainer_version, lookup, _fabric(pack, path))
+            if job is not None:
+                views.append(PlacedJob(job, snapshot))
     for job in jobs:
         views.append(job)
         views.extend(job.pods)
+        manifest = job.workload.manifest
+        snapshot = _snapshot_of(manifest, settings, notes, snapshots)
+        if snapshot is not None and not used.get(id(manifest)):
+            views.append(PlacedJob(job, snapshot))
     findings: list[Finding] = []
-    snapshots: dict[str, Any] = {}
     by_class: dict[type, list[Rule]] = {}
     for rule in rules:
         by_class.setdefault(rule.on, []).append(rule)
@@ -312,7 +319,13 @@ def run_rules(
     return findings, jobs
 
 
-def _resolved_job(trainjob: Manifest, runtime: Manifest, version: str, lookup: Lookup, contract: str) -> JobView | None:
+def _resolved_job(
+    trainjob: Manifest,
+    runtime: Manifest,
+    version: str,
+    lookup: Lookup,
+    fabric_of: Callable[[Any], FabricMatch | None] | None,
+) -> JobView | None:
     """The pods that the controller would make of a TrainJob and its runtime; None when that cannot be told."""
     from fabriclint.trainer.lookup import RuntimeLookup
     from fabriclint.trainer.resolve import resolve
@@ -327,7 +340,7 @@ def _resolved_job(trainjob: Manifest, runtime: Manifest, version: str, lookup: L
     if workload is None or not workload.sites:
         return None
     workload.resolved = made
-    return make_job(workload, lookup, None, contract)
+    return make_job(workload, lookup, fabric_of, contract_of(trainjob, "auto"))
 
 
 def _fabric(pack: Pack, path: Any) -> Callable[[Any], FabricMatch | None] | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from fabriclint.document import Manifest
 from fabriclint.pod import PodView
 from fabriclint.workload import Workload
+
+if TYPE_CHECKING:
+    from fabriclint.cluster.match import Blame, Pod, Verdict
+    from fabriclint.cluster.snapshot import Snapshot
 
 
 @dataclass(slots=True, eq=False)
@@ -45,3 +49,38 @@ class RuntimeView:
     trainjobs: list[Manifest]
     version: str
     contract: str
+
+
+@dataclass(slots=True, eq=False)
+class PlacedJob:
+    """A job set against the snapshot of a cluster: every workload as it is, a TrainJob with its runtime."""
+
+    job: JobView
+    snapshot: Snapshot
+    _judged: dict[int, tuple[Pod, list[Verdict], Blame] | None] = field(default_factory=dict)
+
+    @property
+    def workload(self) -> Workload:
+        """The workload whose pods are placed."""
+        return self.job.workload
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace that the file names, or None."""
+        return self.job.workload.manifest.namespace
+
+    def judged(self, pod: PodView) -> tuple[Pod, list[Verdict], Blame] | None:
+        """A pod as admitted, every node's answer, and whom to blame; None when nothing can be said of it."""
+        from fabriclint.cluster.match import RefusedError, UnseenError, blame, judge
+
+        if id(pod) not in self._judged:
+            spec = pod.spec.plain()
+            made = None
+            if self.snapshot.nodes and isinstance(spec, dict):
+                try:
+                    placed, verdicts = judge(spec, self.snapshot, self.namespace or "")
+                    made = (placed, verdicts, blame(placed, verdicts))
+                except (RefusedError, UnseenError):
+                    made = None
+            self._judged[id(pod)] = made
+        return self._judged[id(pod)]

@@ -80,7 +80,7 @@ def _annotations(annotations: dict[str, str]) -> dict[str, str]:
 
 def _written(name: str, amount: Any) -> str:
     """An amount as the snapshot keeps it: whole MiB for sizes (rounded down), plain numbers else."""
-    if name == "memory" or name == "ephemeral-storage":
+    if name in ("memory", "ephemeral-storage"):
         return f"{int(amount) // (1024 * 1024)}Mi"
     if amount == amount.to_integral_value():
         return str(int(amount))
@@ -139,7 +139,7 @@ def _other(kind: str, item: Object) -> Object:
     kept = {
         k: v
         for k, v in sorted(labels.items())
-        if k.startswith(_LABELS) or kind in ("DaemonSet", "Deployment") and k in _VERSION_LABELS
+        if k.startswith(_LABELS) or (kind in ("DaemonSet", "Deployment") and k in _VERSION_LABELS)
     }
     if kept:
         made["metadata"]["labels"] = kept
