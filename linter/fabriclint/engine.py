@@ -295,11 +295,6 @@ def run_rules(
             contract_of(trainjob, path.contract),
         )
         views.append(view)
-        snapshot = _snapshot_of(trainjob, settings, notes, snapshots)
-        if snapshot is not None and runtime is not None:
-            job = _resolved_job(trainjob, runtime, path.trainer_version, lookup, _fabric(pack, path))
-            if job is not None:
-                views.append(PlacedJob(job, snapshot))
     for job in jobs:
         views.append(job)
         views.extend(job.pods)
@@ -317,30 +312,6 @@ def run_rules(
                 for rule in some:
                     findings.extend(_run(rule, view, settings, notes, snapshots))
     return findings, jobs
-
-
-def _resolved_job(
-    trainjob: Manifest,
-    runtime: Manifest,
-    version: str,
-    lookup: Lookup,
-    fabric_of: Callable[[Any], FabricMatch | None] | None,
-) -> JobView | None:
-    """The pods that the controller would make of a TrainJob and its runtime; None when that cannot be told."""
-    from fabriclint.trainer.lookup import RuntimeLookup
-    from fabriclint.trainer.resolve import resolve
-
-    runtimes = RuntimeLookup()
-    runtimes.add(runtime)
-    made = resolve(trainjob, runtimes, version)
-    if made.jobset is None:
-        return None
-    built = Manifest(trainjob.document, made.jobset, "jobset.x-k8s.io/v1alpha2", "JobSet")
-    workload = workload_of(built)
-    if workload is None or not workload.sites:
-        return None
-    workload.resolved = made
-    return make_job(workload, lookup, fabric_of, contract_of(trainjob, "auto"))
 
 
 def _fabric(pack: Pack, path: Any) -> Callable[[Any], FabricMatch | None] | None:
