@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabriclint import __version__
-from fabriclint.document import Manifest, Role, Source
-from fabriclint.engine import DOCS, Lint, Note, fingerprint, ignored_by_path
+from fabriclint.document import Document, Manifest, Problem, Source
+from fabriclint.engine import DOCS, Lint, fingerprint, ignored_by_path
 from fabriclint.finding import Finding, Severity
 from fabriclint.locate import Region as Located
 from fabriclint.locate import anchor_of, locate, region_of
@@ -83,7 +83,7 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
 
     known = {r.code for r in builtin_pack().load()}
     out: list[ReportedFinding] = []
-    documents: dict[int, list] = {}  # type: ignore[type-arg]
+    documents: dict[int, list[Document]] = {}
     for view in lint.workspace.documents:
         documents.setdefault(id(view.document.source), []).append(view.document)
     by_source: dict[int, list[Finding]] = {}
@@ -114,29 +114,20 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
             continue
         for problem in source.problems:
             if problem.code in enabled and not ignored_by_path(source.uri, problem.code, settings):
-                out.append(_problem(source, problem, enabled[problem.code], settings, lint, owners))
+                out.append(_problem(source, problem, enabled[problem.code], settings))
         for fault in faults:
             if fault.code in enabled:
-                out.append(
-                    _sup(
-                        source,
-                        enabled[fault.code],
-                        Severity.WARNING,
-                        fault.message,
-                        fault.start,
-                        fault.end,
-                        settings,
-                    )
-                )
+                span = (fault.start, fault.end)
+                out.append(_at_span(source, enabled[fault.code], Severity.WARNING, fault.message, span, settings))
         for code, severity, message, d in judge(held, known, set(enabled)):
             if code in enabled:
-                out.append(_sup(source, enabled[code], severity, message, d.start, d.end, settings))
-    out = [f for f in _unique(out) if _rank(f.severity) <= _rank(minimum)]
+                out.append(_at_span(source, enabled[code], severity, message, (d.start, d.end), settings))
+    out = [f for f in _unique(out) if Severity(f.severity).rank <= Severity(minimum).rank]
     live = [f for f in out if f.suppressed is None]
     summary = Summary(
         lint.files,
         sum(1 for d in lint.workspace.documents if d.document.source.reported),
-        sum(1 for j in lint.jobs) + sum(1 for m in lint.workspace.manifests if m.kind == "TrainJob"),
+        len(lint.jobs) + sum(1 for m in lint.workspace.manifests if m.kind == "TrainJob"),
         errors=sum(1 for f in live if f.severity == "error"),
         warnings=sum(1 for f in live if f.severity == "warning"),
         notes=sum(1 for f in live if f.severity == "note"),
@@ -155,10 +146,6 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         {s.uri: s.text for s in lint.workspace.sources if s.reported},
         options,
     )
-
-
-def _rank(severity: str) -> int:
-    return {"error": 0, "warning": 1, "note": 2}[severity]
 
 
 def _severity(code: str, severity: Severity, settings: Settings) -> str:
@@ -187,25 +174,32 @@ def _reported(f: Finding, owners: dict[int, Manifest], settings: Settings) -> Re
     )  # fmt: skip
 
 
-def _problem(source: Source, problem, rule: Rule, settings: Settings, lint: Lint, owners) -> ReportedFinding:  # type: ignore[no-untyped-def]
-    region = _region(region_of(source, problem.start, problem.end))
-    related = tuple(RelatedPlace(_region(region_of(source, s, e)), text) for s, e, text in problem.related)
-    from fabriclint.rule_page import page
-
+def _at_span(
+    source: Source,
+    rule: Rule,
+    severity: Severity,
+    message: str,
+    span: tuple[int, int],
+    settings: Settings,
+    *,
+    help_text: str = "",
+    related: tuple[RelatedPlace, ...] = (),
+) -> ReportedFinding:
+    """A finding about a stretch of a source's text, which belongs to no object."""
+    region = _region(region_of(source, *span))
     return ReportedFinding(
-        rule.code, rule.name, _severity(rule.code, Severity(problem.severity), settings), problem.message, page(rule).fix,
-        f"{DOCS}{rule.code}", region, None, "", None,
-        fingerprint(rule.code, None, "", source.line(region.line).strip()), related,
+        rule.code, rule.name, _severity(rule.code, severity, settings), message, help_text, f"{DOCS}{rule.code}", region,
+        None, "", None, fingerprint(rule.code, None, "", source.line(region.line).strip()), related,
     )  # fmt: skip
 
 
-def _sup(
-    source: Source, rule: Rule, severity: Severity, message: str, start: int, end: int, settings: Settings
-) -> ReportedFinding:
-    region = _region(region_of(source, start, end))
-    return ReportedFinding(
-        rule.code, rule.name, _severity(rule.code, severity, settings), message, "", f"{DOCS}{rule.code}", region, None, "",
-        None, fingerprint(rule.code, None, "", source.line(region.line).strip()),
+def _problem(source: Source, problem: Problem, rule: Rule, settings: Settings) -> ReportedFinding:
+    from fabriclint.rule_page import page
+
+    return _at_span(
+        source, rule, Severity(problem.severity), problem.message, (problem.start, problem.end), settings,
+        help_text=page(rule).fix,
+        related=tuple(RelatedPlace(_region(region_of(source, s, e)), text) for s, e, text in problem.related),
     )  # fmt: skip
 
 
@@ -214,7 +208,7 @@ def _unique(found: list[ReportedFinding]) -> list[ReportedFinding]:
     kept: dict[tuple[str, int, str], ReportedFinding] = {}
     order = sorted(
         found,
-        key=lambda f: (f.region.path, f.region.line, f.region.column, f.code, _rank(f.severity), f.message),
+        key=lambda f: (f.region.path, f.region.line, f.region.column, f.code, Severity(f.severity).rank, f.message),
     )
     for f in order:
         key = (f.region.path, f.region.line, f.code)
@@ -223,9 +217,6 @@ def _unique(found: list[ReportedFinding]) -> list[ReportedFinding]:
             kept[key] = f
             continue
         message = first.message if f.message in first.message else f"{first.message} {f.message}"
-        worst = first if _rank(first.severity) <= _rank(f.severity) else f
+        worst = first if Severity(first.severity).rank <= Severity(f.severity).rank else f
         kept[key] = replace(first, message=message, severity=worst.severity)
     return list(kept.values())
-
-
-__all__ = ["Note", "Role", "assemble", "rule_info"]

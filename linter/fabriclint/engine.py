@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.document import Document, Manifest, Role, Source
-from fabriclint.finding import Finding, Place, Severity
+from fabriclint.finding import Finding, Severity
 from fabriclint.kinds import carries_pods, workload_of, wrapped_objects
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.pod import Lookup, PodView, WorkerPod
@@ -24,7 +24,6 @@ from fabriclint.workload import Workload
 if TYPE_CHECKING:
     from fabriclint.config import Settings
     from fabriclint.discover import Found
-    from fabriclint.report.model import Report
 
 DOCS = "https://fabriclint.dev/rules/"
 
@@ -94,10 +93,6 @@ class Lint:
     files: int
 
 
-def _byte_test(text: str) -> bool:
-    return "apiVersion" in text and "kind" in text
-
-
 def read_workspace(
     inputs: Iterable[tuple[str, bytes]],
     notes: list[Note],
@@ -145,7 +140,7 @@ def _holds_patch(manifest: Manifest) -> bool:
     for node in manifest.root.walk():
         if isinstance(node, Mapping) and "$patch" in node.fields:
             return True
-    if workload is None or manifest.kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+    if workload is None or manifest.kind in RUNTIME_KINDS:
         return False
     for site in workload.sites:
         listed = site.spec.sequence("containers")
@@ -220,6 +215,7 @@ class WorkspaceLookup(Lookup):
 
 
 AICR_GROUP = "trainer.kubeflow.org"
+RUNTIME_KINDS = ("TrainingRuntime", "ClusterTrainingRuntime")
 
 
 def contract_of(manifest: Manifest, configured: str) -> str:
@@ -230,7 +226,11 @@ def contract_of(manifest: Manifest, configured: str) -> str:
 
 
 def make_job(
-    workload: Workload, lookup: Lookup, fabric_of: Callable[[Any], FabricMatch | None] | None, contract: str
+    workload: Workload,
+    lookup: Lookup,
+    fabric_of: Callable[[Any], FabricMatch | None] | None,
+    contract: str,
+    declared_fabric: str | None = None,
 ) -> JobView:
     """The pods of a workload as views, with their fabric."""
     pods: list[PodView] = []
@@ -239,6 +239,7 @@ def make_job(
         if pod.worker is not None:
             pod = WorkerPod(workload, site, lookup)
         pod.contract = contract
+        pod.declared_fabric = declared_fabric
         pods.append(pod)
     for pod in pods:
         pod.siblings = pods
@@ -271,7 +272,7 @@ def run_rules(
         views.append(manifest)
         if manifest.partial:
             continue
-        if manifest.group == AICR_GROUP and manifest.kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+        if manifest.group == AICR_GROUP and manifest.kind in RUNTIME_KINDS:
             path = settings.for_path(manifest.uri)
             contract = contract_of(manifest, path.contract)
             views.append(RuntimeView(manifest, used.get(id(manifest), []), path.trainer_version, contract))
@@ -281,8 +282,9 @@ def run_rules(
         if workload is None or not workload.sites:
             continue
         path = settings.for_path(manifest.uri)
-        workload.runtime_alone = manifest.kind in ("TrainingRuntime", "ClusterTrainingRuntime")
-        jobs.append(make_job(workload, lookup, _fabric(pack, path), contract_of(manifest, path.contract)))
+        workload.runtime_alone = manifest.kind in RUNTIME_KINDS
+        contract = contract_of(manifest, path.contract)
+        jobs.append(make_job(workload, lookup, pack.fabric_of, contract, path.fabric))
     for trainjob, runtime in pairs:
         if not trainjob.document.source.reported or trainjob.partial:
             continue
@@ -312,20 +314,6 @@ def run_rules(
                 for rule in some:
                     findings.extend(_run(rule, view, settings, notes, snapshots))
     return findings, jobs
-
-
-def _fabric(pack: Pack, path: Any) -> Callable[[Any], FabricMatch | None] | None:
-    if pack.fabric_of is None:
-        return None
-    declared = path.fabric
-    fabric_of = pack.fabric_of
-
-    def tell(pod: Any) -> FabricMatch | None:
-        if declared:
-            pod.declared_fabric = declared
-        return fabric_of(pod)
-
-    return tell
 
 
 def runtime_of(workspace: Workspace, trainjob: Manifest) -> Manifest | None:
@@ -424,10 +412,13 @@ def silence(findings: list[Finding], rules: list[Rule]) -> list[Finding]:
         if f.code in silenced.get(id(f.subject), set()):
             continue
         kept.append(f)
+    if not any(on_line.get(f.code) for f in kept):
+        return kept
+    spots = [_spot(f) for f in kept]
     lines: dict[tuple[int, int], set[str]] = {}
-    for f in kept:
-        lines.setdefault(_spot(f), set()).add(f.code)
-    return [f for f in kept if not (on_line.get(f.code, set()) & lines[_spot(f)])]
+    for f, spot in zip(kept, spots, strict=True):
+        lines.setdefault(spot, set()).add(f.code)
+    return [f for f, spot in zip(kept, spots, strict=True) if not (on_line.get(f.code, set()) & lines[spot])]
 
 
 def _root(node: Node) -> Node:
@@ -568,8 +559,6 @@ __all__ = [
     "JobView",
     "Lint",
     "Note",
-    "Place",
-    "Report",
     "RuntimeView",
     "TrainJobView",
     "Workspace",

@@ -278,7 +278,8 @@ _COUNTS: dict[str, Callable[[Mapping, Mapping, Mapping | None], Count]] = {
 }
 
 _LAUNCHER_NAMES = ("launcher", "submitter", "driver", "coordinator", "leader-launcher")
-_ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
+#: The label by which Trainer tells what a replicated job is to a TrainJob (kubeflow/trainer v2).
+ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def _role(declared: str, name: str, spec: Mapping, owner: Mapping | None) -> PodRole:
@@ -286,7 +287,7 @@ def _role(declared: str, name: str, spec: Mapping, owner: Mapping | None) -> Pod
         gpu_quantity(container.at("resources"))
         for container in (spec.sequence("containers") or Sequence(None, 0, 0)).items
     )
-    step = owner.string("template", "metadata", "labels", _ANCESTOR) if owner is not None else None
+    step = owner.string("template", "metadata", "labels", ANCESTOR_LABEL) if owner is not None else None
     if step in ("dataset-initializer", "model-initializer") or name in (
         "dataset-initializer",
         "model-initializer",

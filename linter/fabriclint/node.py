@@ -81,6 +81,11 @@ class Node:
         node = self.at(*path)
         return node if isinstance(node, Sequence) else None
 
+    def mappings(self, *path: str | int) -> list[Mapping]:
+        """The mappings in the sequence at the path; empty when it is none, items of other types left out."""
+        node = self.at(*path)
+        return [i for i in node.items if isinstance(i, Mapping)] if isinstance(node, Sequence) else []
+
     def scalar(self, *path: str | int) -> Scalar | None:
         """`at(path)` when it is a scalar."""
         node = self.at(*path)

@@ -60,16 +60,6 @@ class Environment:
         return [v for n, v in self.variables.items() if n.startswith(prefixes)]
 
 
-def _mapping(node: Node | None) -> Mapping | None:
-    return node if isinstance(node, Mapping) else None
-
-
-def _items(node: Node | None) -> list[Mapping]:
-    if not isinstance(node, Sequence):
-        return []
-    return [i for i in node.items if isinstance(i, Mapping)]
-
-
 class ContainerView:
     """A container of a pod. `kind` is `main`, `init` or `sidecar` (an init container that restarts always)."""
 
@@ -90,6 +80,12 @@ class ContainerView:
         if text is None:
             return UNKNOWN if self.pod.workload.runtime_alone else None
         return UNKNOWN if open_value(text) else text
+
+    @property
+    def image_name(self) -> str:
+        """The last part of the image's path, without tag and digest; empty when it is open or absent."""
+        image = self.image
+        return image.rsplit("/", 1)[-1].split(":")[0].split("@")[0] if isinstance(image, str) else ""
 
     @property
     def image_node(self) -> Scalar | None:
@@ -197,7 +193,7 @@ class ContainerView:
     @cached_property
     def claims(self) -> list[Mapping]:
         """The entries of resources.claims."""
-        return _items(self.node.at("resources", "claims"))
+        return self.node.mappings("resources", "claims")
 
     @property
     def gpus(self) -> int | Unknown:
@@ -222,7 +218,7 @@ class ContainerView:
     @cached_property
     def mounts(self) -> list[Mapping]:
         """The entries of volumeMounts."""
-        return _items(self.node.at("volumeMounts"))
+        return self.node.mappings("volumeMounts")
 
     def mount_at(self, path: str) -> Mapping | None:
         """The mount whose mountPath is `path` (a trailing slash does not matter)."""
@@ -247,7 +243,7 @@ class ContainerView:
     def env(self) -> Environment:
         """`env` and `envFrom`, without what the start text exports."""
         made = Environment()
-        for entry in _items(self.node.at("envFrom")):
+        for entry in self.node.mappings("envFrom"):
             self.pod.add_env_from(made, entry)
         listed = self.node.at("env")
         if isinstance(listed, Scalar) and listed.value is not None:
@@ -315,6 +311,8 @@ class PodView:
         self.lookup = lookup
         #: Set by the engine before rules run.
         self.fabric: FabricMatch | None = None
+        #: The fabric that options or configuration declare for the file, by name.
+        self.declared_fabric: str | None = None
         self.contract = "generic"
         self.siblings: list[PodView] = [self]
 
@@ -331,14 +329,14 @@ class PodView:
     @cached_property
     def main_containers(self) -> list[ContainerView]:
         """`containers`."""
-        return [ContainerView(self, c, "main") for c in _items(self.spec.at("containers"))]
+        return [ContainerView(self, c, "main") for c in self.spec.mappings("containers")]
 
     @cached_property
     def init_containers(self) -> list[ContainerView]:
         """`initContainers`; those that restart always have kind `sidecar`."""
         return [
             ContainerView(self, c, "sidecar" if c.string("restartPolicy") == "Always" else "init")
-            for c in _items(self.spec.at("initContainers"))
+            for c in self.spec.mappings("initContainers")
         ]
 
     @property
@@ -385,7 +383,7 @@ class PodView:
     @cached_property
     def volumes(self) -> dict[str, Mapping]:
         """Volumes by name."""
-        return {v.string("name") or "": v for v in _items(self.spec.at("volumes"))}
+        return {v.string("name") or "": v for v in self.spec.mappings("volumes")}
 
     @cached_property
     def node_selector(self) -> dict[str, Scalar]:
@@ -397,11 +395,10 @@ class PodView:
         """(label, operator, values) of nodeSelector and required node affinity: what the node must be."""
         for name, scalar in self.node_selector.items():
             yield name, "In", [scalar]
-        terms = self.spec.at(
+        for term in self.spec.mappings(
             "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"
-        )
-        for term in _items(terms):
-            for expression in _items(term.at("matchExpressions")):
+        ):
+            for expression in term.mappings("matchExpressions"):
                 values = expression.sequence("values")
                 yield (
                     expression.string("key") or "",
@@ -418,7 +415,7 @@ class PodView:
     @cached_property
     def claim_names(self) -> dict[str, Mapping]:
         """spec.resourceClaims by name."""
-        return {c.string("name") or "": c for c in _items(self.spec.at("resourceClaims"))}
+        return {c.string("name") or "": c for c in self.spec.mappings("resourceClaims")}
 
     def claim_is_gpu(self, name: str) -> bool:
         """Whether a claim is known, by its template in view, to bring GPUs."""

@@ -13,11 +13,11 @@ from fabriclint_schemas.profiles import profiles
 def tell(pod: PodView) -> FabricMatch | None:
     """The fabric of a pod: declared by annotation or option, else the profile with the strongest signals."""
     known = profiles()
-    declared = getattr(pod, "declared_fabric", None)
+    declared = pod.declared_fabric
     note = pod.annotations.get("fabriclint.dev/fabric")
     if note is not None and note.text in known:
         return FabricMatch(note.text, True, (Evidence(note, "annotation fabriclint.dev/fabric"),), (), known[note.text])
-    if isinstance(declared, str) and declared in known:
+    if declared is not None and declared in known:
         return FabricMatch(declared, True, (), (), known[declared])
     scores: list[tuple[int, str, list[Evidence]]] = []
     for name, profile in known.items():
@@ -39,7 +39,7 @@ def _evidence(pod: PodView, profile: dict[str, Any]) -> list[Evidence]:
     for container in pod.containers:
         image = container.image
         if isinstance(image, str):
-            last = image.rsplit("/", 1)[-1].split(":")[0].split("@")[0]
+            last = container.image_name
             folder = image.rsplit("/", 2)[-2] if image.count("/") >= 1 else ""
             for wanted in signals.get("images", ()):
                 if last == wanted["name"] and (not wanted.get("folder") or folder == wanted["folder"]):

@@ -34,9 +34,7 @@ def sidecar(pod: WorkerPod) -> ContainerView | None:
     """The fabric's daemon, told by the last part of its image's name, else by its own name."""
     wanted = _profile(pod)["sidecar_image"]
     for container in pod.containers:
-        image = container.image
-        last = image.rsplit("/", 1)[-1].split(":")[0].split("@")[0] if isinstance(image, str) else ""
-        if last in (wanted, "tcpgpudmarxd"):
+        if container.image_name in (wanted, "tcpgpudmarxd"):
             return container
     names = (_profile(pod)["sidecar"], "tcpxo-daemon", "tcpx-daemon", "fastrak-daemon", "tcpd-daemon")
     return next((c for c in pod.containers if c.name in names), None)

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fabriclint.kinds import ANCESTOR_LABEL as LABEL
 from fabriclint.node import Mapping, Node, Scalar, Sequence
 from fabriclint.rule import AddField, Finding, Fix, Place, Related, Severity, rule
 from fabriclint.views import RuntimeView, TrainJobView
 
-LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 _RESERVED = ("node", "dataset-initializer", "model-initializer")
 
 
 def _jobs(runtime: Mapping) -> list[Mapping]:
-    listed = runtime.sequence("spec", "template", "spec", "replicatedJobs")
-    return [j for j in (listed.items if listed else []) if isinstance(j, Mapping)]
-
-
-def _containers(job: Node, *path: str) -> list[Mapping]:
-    listed = job.sequence(*path)
-    return [c for c in (listed.items if listed else []) if isinstance(c, Mapping)]
+    return runtime.mappings("spec", "template", "spec", "replicatedJobs")
 
 
 def _patches(trainjob: Mapping, version: str) -> Iterator[tuple[str, Mapping]]:
@@ -56,7 +50,7 @@ def patch_env_on_reserved_container(view: TrainJobView) -> Iterator[Finding]:
     """
     for _, spec in _patches(view.manifest.root, view.version):
         for key in ("containers", "initContainers"):
-            for container in _containers(spec, key):
+            for container in spec.mappings(key):
                 name = container.string("name")
                 env = container.at("env")
                 if name in _RESERVED and isinstance(env, Sequence) and env.items:
@@ -154,7 +148,7 @@ def _worker(runtime: Mapping) -> Mapping | None:
     for job in _jobs(runtime):
         label = _label(job)
         if label is not None and label.text == "trainer":
-            for container in _containers(job, "template", "spec", "template", "spec", "containers"):
+            for container in job.mappings("template", "spec", "template", "spec", "containers"):
                 if container.string("name") == "node":
                     return container
     return None

@@ -272,8 +272,10 @@ def _show(options: Options, report: Report, outputs: list[tuple[str, str]]) -> i
         sys.stderr.write(f"fabriclint: {error}\n")
         return 2
     failed = any(n.level == "error" for n in report.notifications)
-    ranks = {"error": 0, "warning": 1, "note": 2}
-    counted = [f for f in report.findings if f.suppressed is None and ranks[f.severity] <= ranks[options.fail_on]]
+    from fabriclint.finding import Severity
+
+    least = Severity(options.fail_on).rank
+    counted = [f for f in report.findings if f.suppressed is None and Severity(f.severity).rank <= least]
     code = 2 if failed else (1 if counted and not options.exit_zero else 0)
     report = replace(report, options=replace(report.options, exit_code=code))
     for kind, path in outputs:

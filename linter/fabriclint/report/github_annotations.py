@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fabriclint.finding import Severity
 from fabriclint.report.model import Report
 
 _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -20,7 +21,7 @@ def _property(text: str) -> str:
 def render(report: Report) -> str:
     """Commands, the most severe first; the last one tells how many GitHub will not show."""
     found = [f for f in report.findings if f.suppressed is None and (f.severity != "note" or report.options.verbose)]
-    found.sort(key=lambda f: {"error": 0, "warning": 1, "note": 2}[f.severity])
+    found.sort(key=lambda f: Severity(f.severity).rank)
     out = []
     counts = {"error": 0, "warning": 0, "note": 0}
     for f in found:

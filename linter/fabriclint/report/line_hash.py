@@ -50,13 +50,7 @@ def line_hashes(text: str) -> list[str]:
             feed(unit)
     feed(_END)
     for _ in range(_WINDOW):
-        feed_zero = 0
-        if starts[at] >= 0:
-            hashes[starts[at]] = value
-            starts[at] = -1
-        value = (_BASE * value + feed_zero - _LEAVING * ring[at]) & _MASK
-        ring[at] = feed_zero
-        at = (at + 1) % _WINDOW
+        feed(0)
     seen: dict[int, int] = {}
     out = []
     for number in sorted(hashes):

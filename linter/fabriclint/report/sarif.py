@@ -13,6 +13,7 @@ from urllib.parse import quote
 import attr
 import sarif_om as om
 
+from fabriclint.finding import Severity
 from fabriclint.report.line_hash import line_hashes
 from fabriclint.report.model import Notification, Region, Report, ReportedFinding, RuleInfo
 
@@ -194,7 +195,7 @@ def render(report: Report) -> str:
     notes = list(report.notifications)
     if len(shown) > _MOST_RESULTS:
         left = len(shown) - _MOST_RESULTS
-        ranked = sorted(shown, key=lambda f: {"error": 0, "warning": 1, "note": 2}[f.severity])[:_MOST_RESULTS]
+        ranked = sorted(shown, key=lambda f: Severity(f.severity).rank)[:_MOST_RESULTS]
         kept = {id(f) for f in ranked}
         shown = [f for f in shown if id(f) in kept]
         notes.append(Notification("warning", "limit", None, f"{left} less severe findings are left out of this file."))
