@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from decimal import Decimal
 
-from fabriclint.cluster.match import Blame, Pod, Verdict, disagreements, is_extended, requirement_holds
+from fabriclint.cluster.match import Blame, Pod, Verdict, can_be_made, disagreements, is_extended, requirement_holds
 from fabriclint.cluster.snapshot import ClusterNode, Snapshot, listed
 from fabriclint.node import Mapping, Node, Unknown
 from fabriclint.pod import PodView
@@ -134,10 +134,11 @@ def no_eligible_node(view: PlacedJob) -> Iterator[Finding]:
             what = f"None of the cluster's {total} nodes meets the required affinity on '{', '.join(keys)}'"
         else:
             what = f"None of the cluster's {total} nodes meets nodeSelector and required affinity together"
-        if snapshot.on_demand:
+        selector = {k: s.text for k, s in pod.node_selector.items()}
+        if snapshot.autopilot or can_be_made(snapshot, selector):
             severity = Severity.NOTE
             what += "; it may be one that is made on demand"
-        elif absent and any(n.provider in ("gce", "aws", "azure") for n in snapshot.nodes):
+        elif (snapshot.on_demand and not snapshot.collected("NodePool") and unmet) or (absent and any(n.provider in ("gce", "aws", "azure") for n in snapshot.nodes)):
             severity = Severity.WARNING
         yield pod.finding(
             place,

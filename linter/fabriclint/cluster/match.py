@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from fabriclint.cluster.snapshot import ClusterNode, Object, Snapshot, listed, mapping
+from fabriclint.cluster.snapshot import ClusterNode, Object, Snapshot, listed, mapping, strings
 from fabriclint.node import open_value
 from fabriclint.quantity import parse_quantity
 
@@ -493,3 +493,17 @@ def disagreements(pod: Pod, verdicts: list[Verdict]) -> dict[str, list[tuple[Clu
         if len({c for _, c in counts}) > 1:
             out[resource] = counts
     return out
+
+
+def can_be_made(snapshot: Snapshot, selector: dict[str, str]) -> bool:
+    """Whether a Karpenter pool of the snapshot may make a node with these labels; keys it does not speak of are open."""
+    for pool in snapshot.objects("NodePool"):
+        labels = strings(mapping(pool, "spec", "template", "metadata").get("labels"))
+        requirements = listed(pool, "spec", "template", "spec", "requirements")
+        if all(
+            labels.get(key, value) == value
+            and all(requirement_holds(r, {key: value}) for r in requirements if r.get("key") == key)
+            for key, value in selector.items()
+        ):
+            return True
+    return False

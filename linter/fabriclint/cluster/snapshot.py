@@ -163,10 +163,17 @@ class Snapshot:
         return any(n.provider == "gce" and "cloud.google.com/gke-nodepool" in n.labels for n in self.nodes)
 
     @cached_property
+    def autopilot(self) -> bool:
+        """Whether nodes of any shape come when pods ask for them: compute classes."""
+        return any("cloud.google.com/compute-class" in n.labels for n in self.nodes)
+
+    @cached_property
     def on_demand(self) -> bool:
         """Whether nodes come when pods ask for them: Karpenter's pools, Autopilot and compute classes."""
-        return bool(self.objects("NodePool")) or any(
-            "cloud.google.com/compute-class" in n.labels or "karpenter.sh/nodepool" in n.labels for n in self.nodes
+        return (
+            self.autopilot
+            or bool(self.objects("NodePool"))
+            or any("karpenter.sh/nodepool" in n.labels for n in self.nodes)
         )
 
     @cached_property
