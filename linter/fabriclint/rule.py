@@ -12,10 +12,15 @@ Docstring form (headings at the start of a line, `Bad`/`Good` repeated as often 
 
     Silent: when it says nothing although one might expect it.
 
-    Bad: what this example shows (base: tcpxo-jobset)
-        /spec/replicatedJobs/0/...: "value"      # see `examples` for the language of changes
+    Bad: what this example shows (tcpxo-jobset)
+        @@ name: tcpxo-daemon
+        - restartPolicy: Always
     Good: ...
-    Source: repository@commit path, or a page's name.
+
+An example is a named complete manifest (tests/bases) with the lines changed that it shows, as a diff; ` # <-` marks the
+line of the finding (tests/rules/example.py has the whole language). Where one function carries the codes of several
+families, `Bad TCPX:` and `Good TCPX:` are the examples of that family. `Source:` comes last: repository@commit path, or a
+page's name.
 """
 
 from __future__ import annotations

@@ -10,18 +10,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fabriclint.rule import Rule
 
-_HEADING = re.compile(r"^(Fix|Silent|Bad|Good|Source|Why it matters):[ \t]*", re.M)
+_HEADING = re.compile(r"^(Fix|Silent|(?:Bad|Good)(?: [A-Z]+)?|Source|Why it matters):[ \t]*", re.M)
+#: What marks the line of a finding in an example; the page leaves it out.
+MARK = " # <-"
+#: The base an example's lines change, at the end of its heading: for the tests, not for the reader.
+_BASE = re.compile(r"\s*\([\w.-]+(;[^();]*)*\)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The parts of a rule's documentation. `examples`: (Bad or Good, title, YAML)."""
+    """The parts of a rule's documentation.
+
+    Codes that share one function have their own examples under `Bad TCPX:` and `Good TCPX:`, where the family is named;
+    a code without any takes the plain ones.
+
+    `examples`: (Bad or Good, title, lines) for readers; `examples_as_written` still have the base's name and the marks
+    that the tests read.
+    """
 
     title: str
     description: str
     fix: str
     silent: str
     examples: tuple[tuple[str, str, str], ...]
+    examples_as_written: tuple[tuple[str, str, str], ...]
     source: str
     plain: str
     markdown: str
@@ -51,20 +63,33 @@ def page(rule: Rule) -> Page:
             lines = rest.rstrip().split("\n")
             margin = min((len(x) - len(x.lstrip()) for x in lines if x.strip()), default=0)
             examples.append((name, first.strip(), "\n".join(x[margin:] for x in lines).strip("\n")))
+    own = [(n.split(" ")[0], t, b) for n, t, b in examples if n.endswith(" " + rule.family)]
+    examples = own or [e for e in examples if " " not in e[0]]
+    shown = tuple((n, _BASE.sub("", t), "\n".join(_shown(x) for x in b.split("\n"))) for n, t, b in examples)
     description = " ".join((body or title).split("\n\n")[0].split())[:1000]
     paragraphs = [" ".join(p.split()) for p in body.split("\n\n") if p.strip()]
     plain = "\n\n".join(
         [x for x in (f"Fix: {fix}" if fix else "", *paragraphs, f"Silent: {silent}" if silent else "") if x]
     )
     md = [f"**Fix:** {fix}"] if fix else []
-    for name, first, yaml in examples:
-        md.append(f"**{name}:** {first}\n\n```yaml\n{yaml}\n```")
+    for name, first, yaml in shown:
+        md.append(f"**{name}:** {first}\n\n```{_language(yaml)}\n{yaml}\n```")
     md += paragraphs
     if silent:
         md.append(f"**Silent:** {silent}")
     if source:
         md.append(f"**Source:** {source}")
-    return Page(title, description, fix, silent, tuple(examples), source, plain or title, "\n\n".join(md) or title)
+    return Page(
+        title, description, fix, silent, shown, tuple(examples), source, plain or title, "\n\n".join(md) or title
+    )
+
+
+def _shown(line: str) -> str:
+    return line.rstrip().removesuffix(MARK.strip()).rstrip()
+
+
+def _language(block: str) -> str:
+    return "diff" if any(x.startswith(("@@ ", "+ ", "~ ")) for x in block.split("\n")) else "yaml"
 
 
 def text_page(rule: Rule) -> str:
