@@ -103,7 +103,7 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
             reason = None
             for d in held:
                 if covers(d, f):
-                    d.used = True
+                    d.used.add(f.code)
                     reason = reason if reason is not None else d.reason
             made = _reported(f, owners, settings)
             if reason is not None:

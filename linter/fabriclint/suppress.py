@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fabriclint.comments import scan
 from fabriclint.document import Document, Source
@@ -28,7 +28,8 @@ class Directive:
     end: int
     scope: Node | None = None
     node: Node | None = None
-    used: bool = False
+    #: The codes of which a finding was suppressed.
+    used: set[str] = field(default_factory=set)
     cut: bool = False
 
 
@@ -145,13 +146,14 @@ def judge(found: list[Directive], known: set[str], enabled: set[str]) -> list[tu
         elif d.cut:
             text = f"The reason for suppressing '{listed}' ends at a '#'; YAML reads the rest as a comment. Quote it."
             out.append(("SUP002", Severity.WARNING, text, d))
-        if not d.used:
-            on = [c for c in d.codes if c in enabled]
+        idle = [c for c in d.codes if c not in d.used]
+        if idle:
+            on = [c for c in idle if c in enabled]
             if on:
                 out.append(
                     ("SUP003", Severity.WARNING, f"Nothing here is suppressed by '{', '.join(on)}'; remove it.", d)
                 )
-            else:
+            elif not d.used:
                 text = f"The suppression of '{listed}' was not tried; the rule is not enabled in this run."
                 out.append(("SUP003", Severity.NOTE, text, d))
     return out

@@ -21,6 +21,22 @@ def syntax_error(_: FoundByReader) -> Iterator[Finding]:
 
     Fix: mend the YAML at the marked place.
     Silent: text that is no manifest, and templates, which are skipped with a notification.
+    Bad: a tab where spaces indent (job)
+        @@ containers:
+          - name: main
+        + \timage: registry.example/evaluate:1.4 # <-
+    Bad: a bracket that is never closed (job)
+        ~ command: [bash, -c] => command: [bash, -c
+          args: # <-
+    Good: the list closed (job)
+        @@ image:
+          command: [bash, -c]
+    Good: a line that only templates have; the file is skipped with a notification (whole)
+        apiVersion: batch/v1
+        kind: Job
+        metadata:
+          name: evaluate
+          ${MORE_METADATA}
     Source: kubernetes/apimachinery pkg/util/yaml, go.yaml.in/yaml v2.
     """
     return iter(())
@@ -34,6 +50,24 @@ def duplicate_key(_: FoundByReader) -> Iterator[Finding]:
     already lost the first. Half a pod can disappear this way.
 
     Fix: merge the two, or remove one.
+    Bad: a second list of variables in one container (job)
+        + env: # <-
+        +   - name: DEBUG
+        +     value: "yes"
+          volumeMounts:
+    Bad: a label twice (job)
+          team: vision
+        + team: speech # <-
+    Good: the same name at two levels (job)
+        @@ app: evaluate
+        + team: vision
+    Good: a key that overrides a merge (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        data:
+          <<: {mode: fast}
+          mode: slow
     Source: kubernetes/kubernetes#125885, kubernetes/kubernetes#99286.
     """
     return iter(())
@@ -46,6 +80,35 @@ def dropped_text(_: FoundByReader) -> Iterator[Finding]:
     kubectl drops what stands there without a word.
 
     Fix: put `---` after the `...`, or remove the `...`.
+    Bad: an object behind the end mark (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        ...
+        apiVersion: v1 # <-
+        kind: Secret
+        metadata: {name: key}
+    Bad: a lost line (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        ...
+        data: {mode: fast} # <-
+    Good: a separator behind the end mark (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        ...
+        ---
+        apiVersion: v1
+        kind: Secret
+        metadata: {name: key}
+    Good: only a comment behind it (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        ...
+        # the end
     Source: kubernetes/apimachinery pkg/util/yaml/decoder.go.
     """
     return iter(())
@@ -59,6 +122,34 @@ def refused_separator(_: FoundByReader) -> Iterator[Finding]:
     a `---` line inside a block scalar cuts it in two.
 
     Fix: put the document on the lines below the `---`; indent a `---` that belongs to a string.
+    Bad: an object on the separator's line (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        --- {apiVersion: v1, kind: Secret, metadata: {name: key}} # <-
+    Bad: a separator inside a string (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        data:
+          notes: |
+            first
+        --- # <-
+          more: text
+    Good: a comment on the separator's line (whole)
+        --- # settings
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+    Good: an indented line of dashes in a string (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        data:
+          notes: |
+            first
+            ---
+            second
     Source: kubernetes/apimachinery pkg/util/yaml/decoder.go.
     """
     return iter(())
@@ -72,6 +163,35 @@ def merge_order(_: FoundByReader) -> Iterator[Finding]:
     written key win.
 
     Fix: move the `<<` line to the top of the mapping.
+    Bad: the override above the merge (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        data:
+          mode: slow # <-
+          <<: {mode: fast}
+    Bad: one of several keys (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        data:
+          size: "2"
+          mode: slow # <-
+          <<: {mode: fast}
+    Good: the override below it (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        data:
+          <<: {mode: fast}
+          mode: slow
+    Good: a key that the merge does not have (whole)
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: settings}
+        data:
+          size: "2"
+          <<: {mode: fast}
     Source: go.yaml.in/yaml v2 decode.go.
     """
     return iter(())
@@ -108,14 +228,18 @@ def unfilled_placeholder(manifest: Manifest) -> Iterator[Finding]:
 
     Fix: put your own value in its place.
     Silent: shell redirections, e-mail addresses, HTML, and documents without a pod template.
-    Bad: an image nobody filled in
-        image: <your training image>
-    Bad: a network name left open
-        nodeSelector: {pool: REPLACE_ME}
-    Good: a real value
-        image: registry.example/train:1.2
-    Good: a redirection in a script
-        args: ["cat <<EOF > /tmp/x"]
+    Bad: an image nobody filled in (job)
+        - image: registry.example/evaluate:1.4
+        + image: <your image> # <-
+    Bad: a selector left open (job)
+        ~ pool: batch => pool: REPLACE_ME # <-
+    Good: a redirection in a script (job)
+        @@ args:
+          - |
+            cat <<EOF > /tmp/settings
+    Good: a mail address (job)
+        @@ name: MAIL
+          value: someone <someone@vision.example>
     Source: NVIDIA AICR, "Attaching a Training Workload to the Cluster Fabric" (its sketch marks values so).
     """
     if not _judged(manifest):
@@ -181,6 +305,15 @@ def unresolved_template(manifest: Manifest) -> Iterator[Finding]:
 
     Fix: render the file and lint the result to have all of it checked.
     Silent: `$(NAME)` and shell variables in command, args and env values.
+    Bad: an image from the environment (job)
+        ~ evaluate:1.4 => evaluate:${TAG} # <-
+    Bad: a value of a template (job)
+        ~ pool: batch => pool: "{{ .Values.pool }}" # <-
+    Good: a variable of the shell (job)
+        ~ python evaluate.py => python ${HOME}/evaluate.py
+    Good: a rendered value (job)
+        @@ name: main
+          image: registry.example/evaluate:1.4
     Source: fabriclint's own reading of templates.
     """
     if not _judged(manifest):
@@ -214,14 +347,14 @@ def env_value_not_string(manifest: Manifest) -> Iterator[Finding]:
 
     Fix: put the value in quotes.
     Silent: null, which counts as absent.
-    Bad: an unquoted number in env
-        value: 1
-    Bad: a word that is a boolean
-        value: on
-    Good: quoted
-        value: "1"
-    Good: a word
-        value: INFO
+    Bad: an unquoted number in env (job)
+        ~ value: "1" => value: 1 # <-
+    Bad: a word that is a boolean, as a label (job)
+        ~ team: vision => team: on # <-
+    Good: in quotes (job)
+        ~ value: "1" => value: "on"
+    Good: a word (job)
+        ~ value: "1" => value: one
     Source: kubernetes-sigs/yaml v1.6.0; kubernetes/api core/v1 types.go.
     """
     for node in manifest.root.walk():
@@ -277,10 +410,30 @@ def duplicate_name(manifest: Manifest) -> Iterator[Finding]:
 
     Fix: remove one of the two.
     Silent: the same name in two different lists.
-    Bad: a variable twice
-        env: [{name: NCCL_DEBUG, value: INFO}, {name: NCCL_DEBUG, value: WARN}]
-    Good: each once
-        env: [{name: NCCL_DEBUG, value: INFO}]
+    Bad: a variable twice, with two values (job)
+          - name: MODE
+            value: "1"
+        + - name: MODE # <-
+        +   value: "2"
+    Bad: two mounts at one place (job)
+          - name: scratch
+            mountPath: /scratch
+        + - name: scratch
+        +   mountPath: /scratch # <-
+        +   subPath: second
+    Good: the same name in a container and in an init container (job)
+        + initContainers:
+        +   - name: prepare
+        +     image: registry.example/evaluate:1.4
+        +     env:
+        +       - name: MODE
+        +         value: "2"
+          containers:
+    Good: another variable (job)
+          - name: MODE
+            value: "1"
+        + - name: LEVEL
+        +   value: "1"
     Source: kubernetes/kubectl#1750; published CRDs of the operators.
     """
     if not _judged(manifest) and not manifest.partial:

@@ -138,7 +138,9 @@ def no_eligible_node(view: PlacedJob) -> Iterator[Finding]:
         if snapshot.autopilot or can_be_made(snapshot, selector):
             severity = Severity.NOTE
             what += "; it may be one that is made on demand"
-        elif (snapshot.on_demand and not snapshot.collected("NodePool") and unmet) or (absent and any(n.provider in ("gce", "aws", "azure") for n in snapshot.nodes)):
+        elif (snapshot.on_demand and not snapshot.collected("NodePool") and unmet) or (
+            absent and any(n.provider in ("gce", "aws", "azure") for n in snapshot.nodes)
+        ):
             severity = Severity.WARNING
         yield pod.finding(
             place,

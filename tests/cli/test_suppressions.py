@@ -28,7 +28,7 @@ def codes(fabriclint, tmp_path, text):
     [
         ("end", "# fabriclint: ignore[TRN005] not ours"),
         ("above", "# fabriclint: ignore[TRN005] not ours"),
-        ("above", "# fabriclint: ignore[POD001,TRN005] not ours"),
+        ("above", "# fabriclint: ignore[ TRN005 , TRN005] not ours"),
         ("top", "# fabriclint: ignore-file[TRN005] not ours"),
     ],
 )
@@ -40,6 +40,13 @@ def test_a_comment_with_a_reason_silences_the_finding(fabriclint, tmp_path, faul
     shown = fabriclint("check", "--show-suppressed").out
     assert "TRN005" in shown
     assert "not ours" in shown
+
+
+def test_the_code_of_a_list_that_suppresses_nothing_is_named(fabriclint, tmp_path, faulty_text):
+    (tmp_path / "a.yaml").write_text(marked(faulty_text, "above", "# fabriclint: ignore[POD001,TRN005] not ours"))
+    out = fabriclint("check").out
+    assert "Nothing here is suppressed by 'POD001'" in out
+    assert "1 suppressed" in out
 
 
 def test_an_annotation_silences_the_finding_of_its_object(fabriclint, tmp_path, faulty_text):

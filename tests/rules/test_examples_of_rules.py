@@ -34,7 +34,11 @@ def findings(example: Example, code: str) -> list[tuple[str, int]]:
     result = lint([], settings, stdin=(example.name, example.text.encode()))
     assert not [n for n in result.notes if n.code == "internal-error"], result.notes
     report = assemble(result, settings, ReportOptions())
-    return [(f.code, f.region.line) for f in report.findings if f.severity != "note" or f.code == code]
+    return [
+        (f.code, f.region.line)
+        for f in report.findings
+        if f.suppressed is None and (f.severity != "note" or f.code == code)
+    ]
 
 
 @pytest.mark.parametrize(
