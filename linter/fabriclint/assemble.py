@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from fabriclint.report.model import (
     Suppression,
     ToolInfo,
 )
-from fabriclint.suppress import covers, directives, judge
+from fabriclint.suppress import Suppressions, directives, judge
 
 if TYPE_CHECKING:
     from fabriclint.config import Settings
@@ -97,14 +98,14 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         if not source.reported and not found:
             continue
         held, faults = directives(source, documents.get(id(source), []))
+        suppressions = Suppressions(held) if held else None
         for f in found:
             if ignored_by_path(source.uri, f.code, settings):
                 continue
             reason = None
-            for d in held:
-                if covers(d, f):
-                    d.used.add(f.code)
-                    reason = reason if reason is not None else d.reason
+            for d in suppressions.of(f) if suppressions is not None else ():
+                d.used.add(f.code)
+                reason = reason if reason is not None else d.reason
             made = _reported(f, owners, settings)
             if reason is not None:
                 suppressed += 1
@@ -203,20 +204,33 @@ def _problem(source: Source, problem: Problem, rule: Rule, settings: Settings) -
     )  # fmt: skip
 
 
+_QUOTED = re.compile(r"'[^']{160,}'")
+#: How many messages of one rule on one line are written out.
+_TOLD = 3
+
+
+def _told(messages: list[str]) -> str:
+    """The messages of one rule on one line as one text; long values and long lists are cut."""
+    told = list(dict.fromkeys(messages))
+    more = f" And {len(told) - _TOLD} more on this line." if len(told) > _TOLD else ""
+    text = " ".join(told[:_TOLD]) + more
+    return _QUOTED.sub(lambda m: f"{m[0][:120]}...'", text) if len(text) > 160 else text
+
+
 def _unique(found: list[ReportedFinding]) -> list[ReportedFinding]:
-    """Sorted; one finding per rule and line: further ones add their message."""
-    kept: dict[tuple[str, int, str], ReportedFinding] = {}
+    """Sorted; one finding per rule and line, which says what each of them says and is as severe as the worst."""
+    kept: dict[tuple[str, int, str], list[ReportedFinding]] = {}
     order = sorted(
         found,
         key=lambda f: (f.region.path, f.region.line, f.region.column, f.code, Severity(f.severity).rank, f.message),
     )
     for f in order:
-        key = (f.region.path, f.region.line, f.code)
-        first = kept.get(key)
-        if first is None:
-            kept[key] = f
-            continue
-        message = first.message if f.message in first.message else f"{first.message} {f.message}"
-        worst = first if Severity(first.severity).rank <= Severity(f.severity).rank else f
-        kept[key] = replace(first, message=message, severity=worst.severity)
-    return list(kept.values())
+        kept.setdefault((f.region.path, f.region.line, f.code), []).append(f)
+    return [
+        replace(
+            same[0],
+            message=_told([f.message for f in same]),
+            severity=min((f.severity for f in same), key=lambda s: Severity(s).rank),
+        )
+        for same in kept.values()
+    ]

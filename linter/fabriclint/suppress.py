@@ -49,6 +49,7 @@ def directives(source: Source, documents: list[Document]) -> tuple[list[Directiv
     out: list[Directive] = []
     faults: list[Fault] = []
     if _MARKER in source.text:
+        following: dict[int, int] = {}
         for comment in scan(source, documents, _MARKER):
             match = _DIRECTIVE.match(comment.text)
             if match is None:
@@ -59,7 +60,7 @@ def directives(source: Source, documents: list[Document]) -> tuple[list[Directiv
             if match.group(1) == "ignore-file":
                 line = 0
             elif comment.own_line:
-                line = _next_line(source, line)
+                line = _next_line(source, line, following)
             codes = tuple(c.strip() for c in match.group(2).split(",") if c.strip())
             out.append(Directive(codes, match.group(3).strip(), line, comment.start, comment.end))
     for document in documents:
@@ -86,26 +87,43 @@ def directives(source: Source, documents: list[Document]) -> tuple[list[Directiv
     return out, faults
 
 
-def _next_line(source: Source, line: int) -> int:
+def _next_line(source: Source, line: int, known: dict[int, int]) -> int:
+    """The next line that is neither empty nor a comment; `known` remembers it for every line passed on the way."""
     last = len(source.line_starts)
+    passed = [line]
     line += 1
-    while line <= last and (not source.line(line).strip() or source.line(line).lstrip().startswith("#")):
+    while line <= last and (not (text := source.line(line).lstrip()) or text.startswith("#")):
+        if line in known:
+            line = known[line]
+            break
+        passed.append(line)
         line += 1
+    known.update(dict.fromkeys(passed, line))
     return line
 
 
-def covers(directive: Directive, finding: Finding) -> bool:
-    """Whether a suppression speaks of a finding: its line, a line of a node it names, or an object around it."""
+class Suppressions:
+    """The suppressions of a file, by the lines they cover."""
+
+    def __init__(self, directives: list[Directive]) -> None:
+        self.by_line: dict[int, list[Directive]] = {}
+        for directive in directives:
+            self.by_line.setdefault(directive.line, []).append(directive)
+
+    def of(self, finding: Finding) -> list[Directive]:
+        """Those that speak of a finding, in the order in which they stand."""
+        lines = {locate(finding.place).line}
+        lines.update(locate(Place(n, on_key=True)).line for n in (finding.place.node, *finding.hidden))
+        near = [d for line in (0, -1, *sorted(lines)) for d in self.by_line.get(line, ())]
+        return sorted((d for d in near if _covers(d, finding)), key=lambda d: d.start)
+
+
+def _covers(directive: Directive, finding: Finding) -> bool:
+    """Whether a suppression that stands near enough names the finding's code, and has it in its object."""
     if finding.code not in directive.codes or finding.code.startswith("SUP"):
         return False
-    if directive.line == 0:
+    if directive.line >= 0:
         return True
-    if directive.line > 0:
-        if locate(finding.place).line == directive.line:
-            return True
-        node = finding.place.node
-        lines = {locate(Place(n, on_key=True)).line for n in (node, *finding.hidden)}
-        return directive.line in lines
     node_up: Node | None = finding.place.node.source
     while node_up is not None:
         if node_up is directive.scope:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 from fabriclint.report.model import Region, Report, ReportedFinding
 
@@ -21,8 +22,14 @@ def _line(report: Report, region: Region) -> str | None:
     text = report.sources.get(region.path)
     if text is None:
         return None
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = _lines(text)
     return lines[region.line - 1] if 0 < region.line <= len(lines) else None
+
+
+@lru_cache(maxsize=8)
+def _lines(text: str) -> list[str]:
+    """The lines of a file; findings come file by file, so a few are remembered."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _shown(text: str) -> str:
