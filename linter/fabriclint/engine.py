@@ -257,6 +257,8 @@ def run_rules(
     views: list[Any] = [workspace]
     views.extend(d for d in workspace.documents if d.document.source.reported)
     jobs: list[JobView] = []
+    #: Objects of kinds with pods that have no pod template: only their controller's refusal can be judged.
+    podless: list[JobView] = []
     trainjobs = [m for m in workspace.manifests if m.kind == "TrainJob" and m.group == AICR_GROUP]
     used: dict[int, list[Manifest]] = {}
     snapshots: dict[str, Any] = {}
@@ -279,12 +281,16 @@ def run_rules(
         if not carries_pods(manifest.group, manifest.kind):
             continue
         workload = workload_of(manifest)
-        if workload is None or not workload.sites:
+        if workload is None:
             continue
         path = settings.for_path(manifest.uri)
         workload.runtime_alone = manifest.kind in RUNTIME_KINDS
         contract = contract_of(manifest, path.contract)
-        jobs.append(make_job(workload, lookup, pack.fabric_of, contract, path.fabric))
+        job = make_job(workload, lookup, pack.fabric_of, contract, path.fabric)
+        if workload.sites:
+            jobs.append(job)
+        else:
+            podless.append(job)
     for trainjob, runtime in pairs:
         if not trainjob.document.source.reported or trainjob.partial:
             continue
@@ -308,6 +314,9 @@ def run_rules(
     by_class: dict[type, list[Rule]] = {}
     for rule in rules:
         by_class.setdefault(rule.on, []).append(rule)
+    if any(rule.on.__name__ == "GroupView" for rule in rules):
+        views.extend([v.group for v in views if isinstance(v, JobView)])
+        views.extend(j.group for j in podless)
     for view in views:
         for kind, some in by_class.items():
             if isinstance(view, kind):

@@ -20,6 +20,17 @@ _PREPARES = frozenset(
 )  # fmt: skip
 
 
+def place_of(container: ContainerView, where: LaunchPlace | None) -> Place:
+    """A place of the command reader in the manifest; the container's name when there is none."""
+    words = container.words
+    if where is None or not 0 <= where.source < len(words):
+        return container.name_place
+    word: Scalar = words[where.source]
+    if not isinstance(word.value, str):
+        return Place(word)
+    return Place(word, within=(where.start, max(where.end, where.start + 1)))
+
+
 def read(container: ContainerView) -> StartText:
     """Read command and args of a container."""
     words = container.words
@@ -36,12 +47,7 @@ def read(container: ContainerView) -> StartText:
     launch = read_launch(argv, environment)
 
     def place(where: LaunchPlace | None) -> Place:
-        if where is None or not 0 <= where.source < len(words):
-            return container.name_place
-        word: Scalar = words[where.source]
-        if not isinstance(word.value, str):
-            return Place(word)
-        return Place(word, within=(where.start, max(where.end, where.start + 1)))
+        return place_of(container, where)
 
     for export in launch.exports:
         value = export.value

@@ -12,6 +12,7 @@ from fabriclint.workload import Workload
 if TYPE_CHECKING:
     from fabriclint.cluster.match import Blame, Pod, Verdict
     from fabriclint.cluster.snapshot import Snapshot
+    from fabriclint.group import GroupView
 
 
 @dataclass(slots=True, eq=False)
@@ -21,6 +22,16 @@ class JobView:
     workload: Workload
     pods: list[PodView]
     contract: str
+    _group: GroupView | None = None
+
+    @property
+    def group(self) -> GroupView:
+        """The ranks of the job over all its roles; made when first asked for."""
+        if self._group is None:
+            from fabriclint.group import group_of
+
+            self._group = group_of(self)
+        return self._group
 
     @property
     def workers(self) -> list[PodView]:

@@ -1,0 +1,350 @@
+"""The group: the ranks of one job over all its roles, as the controller will make them.
+
+Rules about ranks see only this, so none of them knows a kind. What a controller does is data
+(`fabriclint_schemas/tables/groups.json`) and one small module per mechanism beside this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from fabriclint.node import UNKNOWN, Unknown
+from fabriclint.workload import PodRole
+
+if TYPE_CHECKING:
+    from fabriclint.finding import Place
+    from fabriclint.group.started import Started
+    from fabriclint.pod import ContainerView, PodView
+    from fabriclint.views import JobView
+    from fabriclint.workload import Workload
+
+__all__ = ["GroupView", "Hosts", "Refusal", "RoleGroup", "Value", "group_of"]
+
+#: A variable's value: a text; None where it differs from pod to pod; UNKNOWN where the files do not tell.
+Value: TypeAlias = "str | Unknown | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The host names of a role's pods: a pattern with one `{}` per index, how far each index runs, and from where.
+
+    `bare`: a Service carries each pod's own name, so that the bare name resolves; else it does so only with the
+    subdomain behind it.
+    """
+
+    pattern: str
+    counts: tuple[int | Unknown, ...] = ()
+    starts: tuple[int, ...] = ()
+    bare: bool = False
+
+    @property
+    def first(self) -> str:
+        """The name of the first pod."""
+        return self.pattern.format(*self.starts)
+
+    @property
+    def last(self) -> str | Unknown:
+        """The name of the last pod; UNKNOWN when their number is."""
+        if any(isinstance(c, Unknown) for c in self.counts):
+            return UNKNOWN
+        ends = [s + c - 1 for s, c in zip(self.starts, self.counts, strict=True) if not isinstance(c, Unknown)]
+        return self.pattern.format(*ends)
+
+    def has(self, name: str) -> bool | Unknown:
+        """Whether one of the pods will have this host name."""
+        text = re.escape(self.pattern).replace(r"\{\}", "(0|[1-9][0-9]*)")
+        found = re.fullmatch(text, name)
+        if found is None:
+            return False
+        open_end = False
+        for index, start, count in zip(found.groups(), self.starts, self.counts, strict=True):
+            if int(index) < start:
+                return False
+            if isinstance(count, Unknown):
+                open_end = True
+            elif int(index) >= start + count:
+                return False
+        return UNKNOWN if open_end else True
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something in the file that the controller or its webhook refuses.
+
+    `sort`: container, name, counts, fields or nothing (no pods). `what`: what is wrong, a sentence's first half;
+    `words`: the refusal in the controller's own words; `then`: what becomes of the object; `edit`: the way out.
+    """
+
+    sort: str
+    place: Place
+    what: str
+    words: str
+    then: str
+    edit: str
+    warning: bool = False
+
+
+@dataclass(eq=False)
+class RoleGroup:
+    """The pods of one role in one job.
+
+    `role`: as the controller labels it (master, worker, launcher, leader, head; a task's or a replicated job's
+    name); `name`: the file's own name for it. `pods`: how many one job has; `copies`: how many such jobs the object
+    makes (groups of a set of groups). `hosts`: None when no stable name exists or the object's name is not known.
+    `injected`: what the controller sets in the pods, by name; `reached`: the containers it sets it in.
+    `wins`: who wins on one name: controller, file, or first (the controller's stand first and the file's go).
+    """
+
+    pod: PodView
+    role: str
+    name: str
+    pods: int | Unknown
+    copies: int | Unknown = 1
+    hosts: Hosts | None = None
+    injected: dict[str, Value] = field(default_factory=dict)
+    wins: str = "file"
+    reached: list[ContainerView] = field(default_factory=list)
+    #: Names that the controller sets, whether or not their values can be told.
+    restart: str | Unknown | None = None
+    runs_ranks: bool = False
+
+    @property
+    def all_pods(self) -> int | Unknown:
+        """Pods of the role over all copies of the job."""
+        if isinstance(self.pods, Unknown) or isinstance(self.copies, Unknown):
+            return UNKNOWN
+        return self.pods * self.copies
+
+    @property
+    def container(self) -> ContainerView | None:
+        """The main container: the one with the GPUs, else the one the controller sets, else the first."""
+        if self.pod.worker is not None:
+            return self.pod.worker
+        if self.reached and len(self.reached) == 1:
+            return self.reached[0]
+        return next(iter(self.pod.main_containers), None)
+
+    @property
+    def gpus(self) -> int | Unknown:
+        """GPUs of one pod."""
+        total = 0
+        for container in self.pod.main_containers:
+            if isinstance(container.gpus, Unknown):
+                return UNKNOWN
+            total += container.gpus
+        return total
+
+    def sets(self, container: ContainerView | None) -> bool:
+        """Whether the controller sets its variables in this container."""
+        return container is not None and any(c.node is container.node for c in self.reached)
+
+    def environment(self, container: ContainerView | None = None) -> dict[str, Value]:
+        """What a container's env holds when its pod starts (the main one's when none is given)."""
+        chosen = container if container is not None else self.container
+        made: dict[str, Value] = {}
+        if chosen is None:
+            return made
+        made.update({name: v.value for name, v in chosen.env.variables.items()})
+        if self.sets(chosen):
+            for name, value in self.injected.items():
+                if self.wins != "file" or name not in chosen.env:
+                    made[name] = value
+        return made
+
+    @cached_property
+    def started(self) -> list[Started]:
+        """What each main container starts, read with the variables that the controller sets."""
+        from fabriclint.group.started import started
+
+        return [started(self, c) for c in self.pod.main_containers]
+
+    @property
+    def start(self) -> Started | None:
+        """What the main container starts."""
+        chosen = self.container
+        return next((s for s in self.started if chosen is not None and s.container.node is chosen.node), None)
+
+
+@dataclass(eq=False)
+class GroupView:
+    """The ranks of one job over all its roles: what rules about ranks look at.
+
+    `maker`: the controller in words (`the training-operator`); `subdomain`: the domain below the namespace in which
+    HOST.SUBDOMAIN resolves, None when there is none; `services`: names of the Services that the controller makes;
+    `user_service`: the Service must be the user's own (named by `subdomain`). `ssh`: sshd starts the ranks, which
+    therefore do not see their pods' own env. `restart`, `success`: the job's policies in the file's words.
+    `slots`: ranks per node as the kind's own field says, when it has one.
+    """
+
+    job: JobView
+    roles: list[RoleGroup]
+    maker: str
+    subdomain: str | Unknown | None = None
+    services: tuple[str, ...] = ()
+    user_service: bool = False
+    ssh: bool = False
+    restart: str | Unknown | None = None
+    success: str | Unknown | None = None
+    slots: int | str | Unknown | None = None
+    #: The variables that name the rendezvous: (host, port) or (host:port,), by the controller.
+    address: tuple[str, ...] = ()
+    #: Whether the pods find each other by the kind's own means (Ray): no rendezvous is asked of the file.
+    own_rendezvous: bool = False
+    suspended: bool = False
+    refusals: list[Refusal] = field(default_factory=list)
+
+    @property
+    def workload(self) -> Workload:
+        """The object that makes the pods."""
+        return self.job.workload
+
+    @property
+    def contract(self) -> str:
+        """aicr or generic."""
+        return self.job.contract
+
+    @property
+    def pods(self) -> list[PodView]:
+        """The pod templates of the job."""
+        return self.job.pods
+
+    def role(self, name: str) -> RoleGroup | None:
+        """The role of that name, in either case."""
+        return next((r for r in self.roles if name.lower() in (r.role.lower(), r.name.lower())), None)
+
+    @property
+    def ranks_on(self) -> list[RoleGroup]:
+        """The roles whose pods run ranks: those with GPUs; in a job without any, its workers."""
+        with_gpus = [r for r in self.roles if r.pod.is_worker]
+        if with_gpus:
+            return with_gpus
+        return [r for r in self.roles if r.pod.role is PodRole.WORKER]
+
+    @property
+    def launchers(self) -> list[RoleGroup]:
+        """The roles that start ranks elsewhere."""
+        return [r for r in self.roles if r.pod.role is PodRole.LAUNCHER]
+
+    @property
+    def nodes(self) -> int | Unknown:
+        """Pods that run ranks, in one job."""
+        total = 0
+        for role in self.ranks_on:
+            if role.pod.site.pods is None:
+                return 1
+            if isinstance(role.pods, Unknown):
+                return UNKNOWN
+            total += role.pods
+        return total
+
+    @property
+    def multi_node(self) -> bool | Unknown:
+        """Whether the ranks stand on two or more pods."""
+        nodes = self.nodes
+        if isinstance(nodes, Unknown):
+            return UNKNOWN
+        if nodes < 2 and self.workload.runtime_alone:
+            return UNKNOWN
+        return nodes >= 2
+
+    @property
+    def gpus_per_node(self) -> int | Unknown | None:
+        """GPUs of each pod that runs ranks; None when roles differ."""
+        counts = {r.gpus for r in self.ranks_on}
+        if UNKNOWN in counts:
+            return UNKNOWN
+        return counts.pop() if len(counts) == 1 else (None if counts else 0)
+
+    @property
+    def gpus(self) -> int | Unknown:
+        """GPUs of one job."""
+        total = 0
+        for role in self.ranks_on:
+            if isinstance(role.pods, Unknown) or isinstance(role.gpus, Unknown):
+                return UNKNOWN
+            total += role.pods * role.gpus
+        return total
+
+    @cached_property
+    def starting(self) -> Started | None:
+        """Where the ranks are started: the launcher's start when it has one, else the first rank role's."""
+        for roles in (self.launchers, self.ranks_on):
+            for role in roles:
+                for one in role.started:
+                    if one.launch.main is not None:
+                        return one
+        for roles in (self.launchers, self.ranks_on):
+            for role in roles:
+                if role.start is not None:
+                    return role.start
+        return None
+
+    @property
+    def processes_per_node(self) -> int | Unknown:
+        """Ranks on each node: the launcher's word, else the kind's field; `auto` and `gpu` are the GPUs there."""
+        from fabriclint.group.started import processes_per_node
+
+        return processes_per_node(self)
+
+    @property
+    def ranks(self) -> int | Unknown:
+        """Ranks in all."""
+        from fabriclint.group.started import ranks
+
+        return ranks(self)
+
+    @property
+    def rendezvous(self) -> tuple[str | Unknown | None, str | Unknown | None]:
+        """Host and port where the ranks meet: as the launcher says, else as the controller sets; None when unsaid."""
+        from fabriclint.group.started import rendezvous
+
+        return rendezvous(self)
+
+    def hosts(self) -> Iterator[tuple[RoleGroup, Hosts]]:
+        """The roles whose pods have known names."""
+        for role in self.roles:
+            if role.hosts is not None:
+                yield role, role.hosts
+
+    def knows(self, address: str) -> bool | Unknown:
+        """Whether the address is the name of one of the job's pods or Services; UNKNOWN when it cannot be told.
+
+        False is certain: the name looks like nothing that the controller makes.
+        """
+        if any(r.hosts is None and r.all_pods != 0 for r in self.roles) and not self.services:
+            return UNKNOWN
+        parts = address.rstrip(".").split(".")
+        host, rest = parts[0], parts[1:]
+        unsure = isinstance(self.subdomain, Unknown)
+        if host in self.services and (not rest or self._inside(rest)):
+            return True
+        for _, hosts in self.hosts():
+            found = hosts.has(host)
+            if found is False:
+                continue
+            if hosts.bare and (not rest or self._inside(rest)):
+                return found
+            if self.subdomain is not None and rest:
+                if unsure:
+                    return UNKNOWN
+                if rest[0] == self.subdomain and (len(rest) == 1 or self._inside(rest[1:])):
+                    return UNKNOWN if self.user_service else found
+        return UNKNOWN if unsure else False
+
+    def _inside(self, rest: list[str]) -> bool:
+        """Whether what follows a Service's name can be its namespace and the cluster's domain."""
+        namespace = self.workload.manifest.namespace
+        if namespace is not None and rest[0] != namespace:
+            return False
+        return len(rest) == 1 or rest[1] == "svc"
+
+
+def group_of(job: JobView) -> GroupView:
+    """The group of a job: never fails; a kind whose controller is not known gives one without injected variables."""
+    from fabriclint.group.make import make
+
+    return make(job)

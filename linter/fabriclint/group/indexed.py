@@ -1,0 +1,120 @@
+"""Jobs that number their pods: batch Job, CronJob's, JobSet, StatefulSet, a single Pod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.kinds import number
+from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
+from fabriclint.workload import PodRole
+
+if TYPE_CHECKING:
+    from fabriclint.group.make import Making
+    from fabriclint.pod import PodView
+
+
+def group(making: Making) -> GroupView:
+    """The group of a numbered job."""
+    how = making.row.get("shape", "job")
+    return {"jobset": _jobset, "statefulset": _statefulset, "pod": _pod, "job": _job}[how](making)
+
+
+def _index(making: Making, role: RoleGroup) -> None:
+    making.inject(role, lambda index: {"index": index})
+
+
+def text_or_unknown(node: Mapping, *path: str) -> str | Unknown | None:
+    """The string at the path; UNKNOWN when it is open; None when absent."""
+    found = node.at(*path)
+    if found is None or (isinstance(found, Scalar) and found.value is None):
+        return None
+    if isinstance(found, Scalar) and isinstance(found.value, str) and not open_value(found.value):
+        return found.value
+    return UNKNOWN
+
+
+def _jobset(making: Making) -> GroupView:
+    spec, name = making.spec, making.name
+    given = text_or_unknown(spec, "network", "subdomain")
+    subdomain = given if given is not None else name
+    dns = spec.at("network", "enableDNSHostnames")
+    named = not (isinstance(dns, Scalar) and dns.value is False)
+    roles: list[RoleGroup] = []
+    for pod in making.job.pods:
+        owner = pod.site.owner
+        pods = UNKNOWN if pod.site.pods is None else pod.site.pods
+        if making.job.workload.runtime_alone and pod.role is PodRole.WORKER:
+            pods = UNKNOWN  # numNodes of a TrainJob decides
+        hosts = None
+        mode = owner.string("template", "spec", "completionMode") if owner is not None else None
+        if owner is not None and isinstance(name, str) and not open_value(pod.name) and mode != "NonIndexed":
+            replicas = number(owner.at("replicas"), 1)
+            each = number(owner.at("template", "spec", "parallelism"), 1)
+            hosts = Hosts(f"{name}-{pod.name}-{{}}-{{}}", (replicas, each), (0, 0))
+        role = making.role(pod, pod.name, pods, hosts=hosts if named else None)
+        if mode != "NonIndexed":
+            _index(making, role)
+        roles.append(role)
+    return making.group(
+        roles,
+        subdomain=subdomain if named else None,
+        services=(subdomain,) if named and isinstance(subdomain, str) else (),
+        restart=_policy(spec, "failurePolicy", "maxRestarts"),
+        success=text_or_unknown(spec, "successPolicy", "operator"),
+        suspended=_true(spec, "suspend"),
+        ssh=any(p.by_ssh for p in making.job.pods),
+    )
+
+
+def _policy(spec: Mapping, *path: str) -> str | Unknown | None:
+    found = spec.at(*path)
+    return found.text if isinstance(found, Scalar) and found.value is not None else None
+
+
+def _true(spec: Mapping, *path: str) -> bool:
+    found = spec.at(*path)
+    return isinstance(found, Scalar) and found.value is True
+
+
+def _own_service(making: Making, pod: PodView, given: str | Unknown | None, hosts: Hosts | None) -> GroupView:
+    pods = UNKNOWN if pod.site.pods is None else pod.site.pods
+    role = making.role(pod, pod.name or "worker", pods, hosts=hosts)
+    if making.row.get("shape", "job") == "job" and hosts is not None:
+        _index(making, role)
+    return making.group(
+        [role],
+        subdomain=given,
+        user_service=True,
+        restart=text_or_unknown(pod.spec, "restartPolicy"),
+        suspended=_true(making.spec, "suspend"),
+    )
+
+
+def _job(making: Making) -> GroupView:
+    pod = making.job.pods[0]
+    indexed = making.spec.string("completionMode") == "Indexed"
+    hosts = None
+    if indexed and isinstance(making.name, str):
+        hosts = Hosts(f"{making.name}-{{}}", (UNKNOWN if pod.site.pods is None else pod.site.pods,), (0,))
+    made = _own_service(making, pod, text_or_unknown(pod.spec, "subdomain"), hosts)
+    if indexed and hosts is None:
+        _index(making, made.roles[0])
+    return made
+
+
+def _statefulset(making: Making) -> GroupView:
+    pod = making.job.pods[0]
+    start = number(making.spec.at("ordinals", "start"), 0)
+    hosts = None
+    if isinstance(making.name, str) and isinstance(start, int):
+        hosts = Hosts(f"{making.name}-{{}}", (UNKNOWN if pod.site.pods is None else pod.site.pods,), (start,))
+    return _own_service(making, pod, text_or_unknown(making.spec, "serviceName"), hosts)
+
+
+def _pod(making: Making) -> GroupView:
+    pod = making.job.pods[0]
+    host = text_or_unknown(pod.spec, "hostname")
+    chosen = host if host is not None else making.name
+    hosts = Hosts(chosen.replace("{", "{{").replace("}", "}}")) if isinstance(chosen, str) else None
+    return _own_service(making, pod, text_or_unknown(pod.spec, "subdomain"), hosts)

@@ -1,0 +1,105 @@
+"""What a role's container starts, read with the variables that the controller adds to its env."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fabriclint.finding import Place
+from fabriclint.launch import Launch, read_launch
+from fabriclint.node import UNKNOWN, Unknown
+
+if TYPE_CHECKING:
+    from fabriclint.group import GroupView, RoleGroup
+    from fabriclint.launch import Place as LaunchPlace
+    from fabriclint.pod import ContainerView
+
+
+@dataclass(eq=False)
+class Started:
+    """A container with what it starts; `place` turns the reader's places into nodes."""
+
+    role: RoleGroup
+    container: ContainerView
+    launch: Launch
+
+    def place(self, where: LaunchPlace | None) -> Place:
+        """The place of a word (or of a part of one) in the manifest; the container's name when there is none."""
+        from fabriclint.start import place_of
+
+        return place_of(self.container, where)
+
+
+def started(role: RoleGroup, container: ContainerView) -> Started:
+    """Read a container's command and args as the pod will see them."""
+    env = container.env
+    values = role.environment(container)
+
+    def environment(name: str) -> str | Unknown | None:
+        if name in values:
+            value = values[name]
+            return UNKNOWN if value is None else value
+        return UNKNOWN if env.open else None
+
+    return Started(role, container, read_launch([w.text for w in container.words], environment))
+
+
+def processes_per_node(group: GroupView) -> int | Unknown:
+    """Ranks on each node."""
+    gpus = group.gpus_per_node
+    start = group.starting
+    said = start.launch.processes_per_node.value if start is not None else None
+    if isinstance(said, int):
+        return said
+    if said is None and group.slots is not None:
+        said = group.slots
+        if isinstance(said, int):
+            return said
+    if isinstance(said, str):
+        if said in ("auto", "gpu") and isinstance(gpus, int):
+            return gpus if gpus > 0 or said == "gpu" else UNKNOWN
+        return int(said) if said.isdecimal() else UNKNOWN
+    if said is None and start is not None and start.launch.main is not None:
+        in_all = start.launch.processes.value
+        nodes = group.nodes
+        if isinstance(in_all, int) and isinstance(nodes, int) and nodes and in_all % nodes == 0:
+            return in_all // nodes
+    return UNKNOWN
+
+
+def ranks(group: GroupView) -> int | Unknown:
+    """Ranks in all."""
+    start = group.starting
+    said = start.launch.processes.value if start is not None and start.launch.main is not None else None
+    if isinstance(said, int):
+        return said
+    nodes, each = group.nodes, group.processes_per_node
+    if isinstance(nodes, Unknown) or isinstance(each, Unknown):
+        return UNKNOWN
+    return nodes * each
+
+
+def rendezvous(group: GroupView) -> tuple[str | Unknown | None, str | Unknown | None]:
+    """Host and port where the ranks meet."""
+    start = group.starting
+    host: str | Unknown | None = None
+    port: str | Unknown | None = None
+    if start is not None and start.launch.main is not None:
+        said, at = start.launch.host.value, start.launch.port.value
+        host = said if isinstance(said, str | Unknown) else None
+        port = str(at) if isinstance(at, int | str) else (UNKNOWN if isinstance(at, Unknown) else None)
+    if host is None:
+        for role in group.ranks_on:
+            values = role.environment()
+            for name in group.address:
+                value = values.get(name)
+                if value is None:
+                    continue
+                if isinstance(value, Unknown):
+                    return UNKNOWN, port
+                head, colon, tail = value.rpartition(":")
+                if colon and tail.isdecimal():
+                    return head, port or tail
+                port_value = values.get(name.replace("_ADDR", "_PORT").replace("_ADDRESS", "_PORT"))
+                return value, port or (port_value if isinstance(port_value, str) else None)
+    return host, port
