@@ -9,27 +9,30 @@ from typing import TYPE_CHECKING
 from fabriclint import __version__
 from fabriclint.document import Document, Manifest, Problem, Source
 from fabriclint.engine import DOCS, Lint, fingerprint, ignored_by_path
-from fabriclint.finding import Finding, Severity
+from fabriclint.finding import Finding, Fix, Severity
 from fabriclint.locate import Region as Located
 from fabriclint.locate import anchor_of, locate, region_of
 from fabriclint.node import Node
 from fabriclint.report.model import (
+    Edit,
     Notification,
     ObjectRef,
     Region,
     RelatedPlace,
     Report,
     ReportedFinding,
+    ReportedFix,
     ReportOptions,
     RuleInfo,
     Summary,
     Suppression,
     ToolInfo,
 )
-from fabriclint.suppress import Suppressions, directives, judge
+from fabriclint.suppress import Suppressions, directives, judge, removal
 
 if TYPE_CHECKING:
     from fabriclint.config import Settings
+    from fabriclint.fix.plan import Planner
     from fabriclint.rule import Rule
 
 URL = "https://fabriclint.dev"
@@ -93,6 +96,7 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         if document is not None:
             by_source.setdefault(id(document.source), []).append(f)
     suppressed = 0
+    fixes = _Fixes()
     for source in lint.workspace.sources:
         found = by_source.get(id(source), [])
         if not source.reported and not found:
@@ -107,6 +111,8 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
                 d.used.add(f.code)
                 reason = reason if reason is not None else d.reason
             made = _reported(f, owners, settings)
+            if f.fix is not None and reason is None:
+                made = replace(made, fix=fixes.reported(f.fix))
             if reason is not None:
                 suppressed += 1
                 made = replace(made, suppressed=Suppression("inSource", reason))
@@ -115,14 +121,17 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
             continue
         for problem in source.problems:
             if problem.code in enabled and not ignored_by_path(source.uri, problem.code, settings):
-                out.append(_problem(source, problem, enabled[problem.code], settings))
+                made = _problem(source, problem, enabled[problem.code], settings)
+                out.append(replace(made, fix=fixes.reported(problem.fix)) if problem.fix is not None else made)
         for fault in faults:
             if fault.code in enabled:
                 span = (fault.start, fault.end)
                 out.append(_at_span(source, enabled[fault.code], Severity.WARNING, fault.message, span, settings))
         for code, severity, message, d in judge(held, known, set(enabled)):
             if code in enabled:
-                out.append(_at_span(source, enabled[code], severity, message, (d.start, d.end), settings))
+                made = _at_span(source, enabled[code], severity, message, (d.start, d.end), settings)
+                fix = removal(source, d, set(enabled)) if code == "SUP003" else None
+                out.append(replace(made, fix=fixes.reported(fix)) if fix is not None else made)
     out = [f for f in _unique(out) if Severity(f.severity).rank <= Severity(minimum).rank]
     live = [f for f in out if f.suppressed is None]
     summary = Summary(
@@ -147,6 +156,47 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         {s.uri: s.text for s in lint.workspace.sources if s.reported},
         options,
     )
+
+
+class _Fixes:
+    """Fixes as edits; what reads and writes texts is loaded with the first one."""
+
+    def __init__(self) -> None:
+        self._planner: Planner | None = None
+
+    def reported(self, fix: Fix) -> ReportedFix:
+        """A fix as a report holds it: checked edits, or the reason why there are none."""
+        from fabriclint.fix.model import RefusedError
+        from fabriclint.fix.plan import Planner
+
+        self._planner = self._planner or Planner()
+        try:
+            plan = self._planner.plan(fix)
+        except RefusedError as reason:
+            return ReportedFix(fix.applicability.value, fix.message, (), str(reason))
+        edits = []
+        for part in plan.parts:
+            for edit in part.edits:
+                line, column = part.source.position(edit.start)
+                region = Region(part.source.uri, line, column, *part.source.position(edit.end))
+                edits.append(Edit(region, edit.text))
+        return ReportedFix(fix.applicability.value, fix.message, tuple(edits), plans=(plan,))
+
+
+def _joined_fix(fixes: list[ReportedFix | None]) -> ReportedFix | None:
+    """The fix of several findings of one rule on one line: all of them where they do not touch, else the first."""
+    from fabriclint.report.model import edits_touch
+
+    made = [f for f in fixes if f is not None]
+    if not made:
+        return None
+    joined = made[0]
+    for fix in made[1:]:
+        edits = (*joined.edits, *fix.edits)
+        if fix.edits and joined.edits and fix.applicability == joined.applicability and not edits_touch(edits):
+            message = joined.message if fix.message in joined.message else f"{joined.message}; {fix.message}"
+            joined = replace(joined, message=message, edits=edits, plans=(*joined.plans, *fix.plans))
+    return joined
 
 
 def _severity(code: str, severity: Severity, settings: Settings) -> str:
@@ -231,6 +281,7 @@ def _unique(found: list[ReportedFinding]) -> list[ReportedFinding]:
             same[0],
             message=_told([f.message for f in same]),
             severity=min((f.severity for f in same), key=lambda s: Severity(s).rank),
+            fix=_joined_fix([f.fix for f in same if f.suppressed is None]),
         )
         for same in kept.values()
     ]

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from fabriclint.finding import Fix
     from fabriclint.node import Mapping, Node, Scalar
 
 
@@ -36,6 +37,7 @@ class Problem(NamedTuple):
     end: int
     message: str
     related: tuple[tuple[int, int, str], ...] = ()  # (start, end, message) in the same text
+    fix: Fix | None = None
 
 
 @dataclass(slots=True)

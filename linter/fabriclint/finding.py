@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from fabriclint.document import Source
     from fabriclint.node import Node
 
 
@@ -100,7 +101,18 @@ class ReplaceText:
     text: str
 
 
-Change = SetValue | RenameKey | AddField | Remove | ReplaceText
+@dataclass(frozen=True, slots=True)
+class EditText:
+    """Replace a stretch of a file's text that is no value: a comment. For the engine; rules name nodes."""
+
+    source: Source
+    start: int
+    end: int
+    text: str
+
+
+NodeChange = SetValue | RenameKey | AddField | Remove | ReplaceText
+Change = NodeChange | EditText
 
 
 @dataclass(frozen=True, slots=True)

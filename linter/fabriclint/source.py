@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.document import Document, Manifest, Problem, Role, Source
+from fabriclint.finding import Applicability, Fix, Remove
 from fabriclint.node import Mapping, Scalar, Sequence
 from fabriclint.split import Chunk, split
 from fabriclint.tree import Tree, TreeError, build_tree
@@ -270,7 +271,8 @@ def _report_duplicates(source: Source, tree: Tree) -> None:
         message = f"Key '{shown}' is given twice, {where}; kubectl keeps the second and silently drops the first."
         related = ((first.key_start, first.key_end, "this one is dropped"),)
         severity = "error" if whole else "warning"
-        source.problems.append(Problem("DOC002", severity, second.key_start, second.key_end, message, related))
+        fix = Fix(f"remove the first '{shown}'", (Remove(lost),), Applicability.UNSAFE)
+        source.problems.append(Problem("DOC002", severity, second.key_start, second.key_end, message, related, fix))
 
 
 def _report_merges(source: Source, tree: Tree) -> None:

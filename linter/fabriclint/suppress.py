@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fabriclint.comments import scan
 from fabriclint.document import Document, Source
-from fabriclint.finding import Finding, Place, Severity
+from fabriclint.finding import EditText, Finding, Fix, Place, Remove, Severity
 from fabriclint.locate import locate
 from fabriclint.node import Mapping, Node, Scalar
 
@@ -175,3 +175,34 @@ def judge(found: list[Directive], known: set[str], enabled: set[str]) -> list[tu
                 text = f"The suppression of '{listed}' was not tried; the rule is not enabled in this run."
                 out.append(("SUP003", Severity.NOTE, text, d))
     return out
+
+
+_CODES = re.compile(r"\[[^\]]*\]")
+
+
+def removal(source: Source, directive: Directive, enabled: set[str]) -> Fix | None:
+    """Take out the codes that suppress nothing: the whole comment or annotation when no code is left."""
+    idle = [c for c in directive.codes if c not in directive.used and c in enabled]
+    if not idle:
+        return None
+    left = [c for c in directive.codes if c not in idle]
+    if directive.node is not None:
+        held = directive.node.parent
+        whole = isinstance(held, Mapping) and len(held.entries) == 1
+        return Fix("remove the annotation", (Remove(held if whole and held is not None else directive.node),))
+    text = source.text
+    if left:
+        found = _CODES.search(text, directive.start, directive.end)
+        if found is None:
+            return None
+        change = EditText(source, found.start(), found.end(), f"[{','.join(left)}]")
+        return Fix(f"remove {', '.join(idle)} from the comment", (change,))
+    number, column = source.position(directive.start)
+    begin = directive.start - column + 1
+    start, end = directive.start, directive.end
+    if not text[begin:start].strip():
+        start = begin
+        end = source.line_starts[number] if number < len(source.line_starts) else len(text)
+    else:
+        start = begin + len(text[begin:start].rstrip())
+    return Fix("remove the comment", (EditText(source, start, end, ""),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -43,13 +43,30 @@ class Edit:
     text: str
 
 
+def edits_touch(edits: Iterable[Edit]) -> bool:
+    """Whether two edits share a character or a place of insertion."""
+    end = ("", 0, 0)
+    start = ("", 0, 0)
+    for r in sorted((e.region for e in edits), key=lambda r: (r.path, r.line, r.column, r.end_line, r.end_column)):
+        here = (r.path, r.line, r.column)
+        if here < end or here == start:
+            return True
+        start, end = here, (r.path, r.end_line, r.end_column)
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class ReportedFix:
-    """A fix as edits. `applicability`: safe or unsafe."""
+    """A fix as edits. `applicability`: safe or unsafe. Without edits `refused` says why there are none.
+
+    `plans`: how the edits came about, for the module that writes them; no format shows it.
+    """
 
     applicability: str
     message: str
     edits: tuple[Edit, ...]
+    refused: str = ""
+    plans: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
