@@ -106,8 +106,12 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
                 spec = wrapper
             owner, name = _owner(root, row["path"], stars)
             pods, together = _count(row["pods"], root, node, owner)
-            role = _role(row["role"], name, spec, owner)
-            yield PodSite(node, spec, metadata, form, role, pods, name, together, owner)
+            declared = row.get("roles", {}).get(name, row["role"])
+            role = _role(declared, name, spec, owner)
+            runs = row.get("ranks_when")
+            found_flag = root.at(*runs.split("/")[1:]) if runs is not None else None
+            runs_ranks = isinstance(found_flag, Scalar) and found_flag.value is True
+            yield PodSite(node, spec, metadata, form, role, pods, name, together, owner, runs_ranks)
 
 
 def _bind(path: str, stars: list[str | int]) -> list[str | int]:

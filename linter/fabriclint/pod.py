@@ -347,7 +347,7 @@ class PodView:
     @cached_property
     def worker(self) -> ContainerView | None:
         """The container with the GPUs, when the template's role runs ranks (rules.md, "Worker")."""
-        if self.role in (PodRole.LAUNCHER, PodRole.INITIALIZER, PodRole.DAEMON):
+        if self.role in (PodRole.LAUNCHER, PodRole.INITIALIZER, PodRole.DAEMON) and not self.site.runs_ranks:
             return None
         return next((c for c in self.main_containers if c.has_gpus), None)
 

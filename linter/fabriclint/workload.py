@@ -45,6 +45,8 @@ class PodSite:
     together: bool = True
     #: The mapping of the role (a replicated job, a replica spec, a task), for labels and names.
     owner: Mapping | None = None
+    #: A launcher that runs ranks as well (runLauncherAsWorker).
+    runs_ranks: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,65 @@
+"""MPI jobs: one launcher that runs mpirun, workers that wait for it.
+
+Sources: kubeflow/mpi-operator@101db14 (v0.8.0) pkg/controller; kubeflow/trainer@c77ee3f (v1.9.3) pkg/controller.v1/mpi.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.kinds import number
+from fabriclint.node import UNKNOWN, Scalar, Unknown
+from fabriclint.workload import PodRole
+
+if TYPE_CHECKING:
+    from fabriclint.group.make import Making
+    from fabriclint.pod import PodView
+
+
+def group(making: Making) -> GroupView:
+    """The group of an MPI job."""
+    spec, name = making.spec, making.name
+    slots = number(spec.at("slotsPerWorker"), 1)
+    by_ssh = bool(making.data.get("ssh"))
+    as_worker = by_ssh and _true(spec.at("runLauncherAsWorker"))
+    implementation = spec.string("mpiImplementation") or "OpenMPI"
+    roles: list[RoleGroup] = []
+    for pod in making.job.pods:
+        lower = pod.name.lower()
+        pods = UNKNOWN if pod.site.pods is None else pod.site.pods
+        hosts = None
+        if isinstance(name, str):
+            hosts = Hosts(f"{name}-launcher") if lower == "launcher" else Hosts(f"{name}-{lower}-{{}}", (pods,), (0,))
+        role = making.role(
+            pod, lower, pods, hosts=hosts, restart=pod.site.owner and pod.site.owner.string("restartPolicy")
+        )
+        role.restart = role.restart or making.data["restart"].get(lower)
+        facts: dict[str, Any] = {
+            "role": lower,
+            "slots": slots,
+            "launcher": lower == "launcher",
+            "hidden": not as_worker if by_ssh else not _asks_gpus(pod),
+            implementation: True,
+        }
+        making.inject(role, lambda _index, facts=facts: facts)
+        roles.append(role)
+    services = (name,) if by_ssh and isinstance(name, str) else ()
+    return making.group(
+        roles,
+        subdomain=name if by_ssh else None,
+        services=services,
+        ssh=by_ssh,
+        slots=slots if not isinstance(slots, Unknown) else UNKNOWN,
+        restart=next((r.restart for r in roles if r.pod.role is PodRole.LAUNCHER), None),
+        suspended=_true(spec.at("runPolicy", "suspend")),
+    )
+
+
+def _true(node: object) -> bool:
+    return isinstance(node, Scalar) and node.value is True
+
+
+def _asks_gpus(pod: PodView) -> bool:
+    """Whether a launcher counts as one with GPUs: a limit whose name ends in `.com/gpu` or holds `gpu`."""
+    return any(section == "limits" and "gpu" in name for c in pod.main_containers for section, name, _ in c.resources())

@@ -1,0 +1,173 @@
+"""Ray clusters: a head and groups of workers that Ray itself brings together.
+
+Source: ray-project/kuberay@59d663a (v1.7.0) ray-operator/controllers/ray/common/pod.go, service.go, utils.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from fabriclint.group import GroupView, RoleGroup
+from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown
+from fabriclint.quantity import parse_quantity
+from fabriclint.workload import PodRole
+
+if TYPE_CHECKING:
+    from fabriclint.group.make import Making
+    from fabriclint.pod import ContainerView, PodView
+
+
+def group(making: Making) -> GroupView:
+    """The group of a Ray cluster."""
+    spec, cluster = making.spec, making.name
+    head = spec.mapping("headGroupSpec")
+    own = head.string("headService", "metadata", "name") if head is not None else None
+    service: str | Unknown = own if own is not None else UNKNOWN
+    if own is None and isinstance(cluster, str):
+        service = _limited(f"{cluster}-head-svc")
+    port = _start_params(head).get("port", "6379")
+    autoscales = _true(spec.at("enableInTreeAutoscaling"))
+    suspended = _true(spec.at("suspend")) or _true(making.root.at("spec", "suspend"))
+    roles: list[RoleGroup] = []
+    for pod in making.job.pods:
+        kind = {PodRole.HEAD: "head", PodRole.LAUNCHER: "submitter"}.get(pod.role, "worker")
+        pods = UNKNOWN if pod.site.pods is None else pod.site.pods
+        role = making.role(pod, kind, pods)
+        if kind == "submitter":
+            making.inject(role, lambda _index: {}, "submitter")
+            roles.append(role)
+            continue
+        holder = pod.site.owner if pod.site.owner is not None else head
+        facts: dict[str, Any] = {
+            "head": kind == "head",
+            "worker": kind == "worker",
+            "service": service,
+            "namespace": making.namespace,
+            "port": port,
+            "crd": making.row.get("crd", UNKNOWN),
+        }
+        facts["command"] = _command(pod, holder, facts, autoscales)
+        making.inject(role, lambda _index, facts=facts: facts)
+        roles.append(role)
+    return making.group(
+        roles, services=(service,) if isinstance(service, str) else (), suspended=suspended, own_rendezvous=True
+    )
+
+
+def _true(node: object) -> bool:
+    return isinstance(node, Scalar) and node.value is True
+
+
+def _limited(name: str) -> str:
+    """KubeRay cuts a Service's name to fifty characters, from the front."""
+    if len(name) <= 50:
+        return name
+    cut = name[len(name) - 50 :]
+    return "r" + cut[1:] if cut[0].isdigit() or not cut[0].isalnum() else cut
+
+
+def _start_params(holder: Mapping | None) -> dict[str, str | Unknown]:
+    given = holder.mapping("rayStartParams") if holder is not None else None
+    made: dict[str, str | Unknown] = {}
+    for key, node in (given.fields if given is not None else {}).items():
+        made[key] = UNKNOWN if not isinstance(node, Scalar) or node.open else node.text
+    return made
+
+
+def _command(pod: PodView, holder: Mapping | None, facts: dict[str, Any], autoscales: bool) -> str | Unknown:
+    """The `ray start` that KubeRay writes for the pod: the file's parameters and what the limits of the first container say."""
+    params = dict(_start_params(holder))
+    container = next(iter(pod.main_containers), None)
+    if holder is not None and holder.mapping("resources") is not None:
+        _from_group(holder, params)
+    labels = holder.mapping("labels") if holder is not None else None
+    if labels is not None and labels.fields:
+        params.setdefault("labels", ",".join(f"{k}={getattr(v, 'text', '')}" for k, v in sorted(labels.fields.items())))
+    if facts["worker"] and "address" not in params:
+        address: str | Unknown = UNKNOWN
+        if not any(isinstance(facts[k], Unknown) for k in ("service", "namespace", "port")):
+            address = f"{facts['service']}.{facts['namespace']}.svc.cluster.local:{facts['port']}"
+        params["address"] = address
+    if facts["head"]:
+        params.setdefault("dashboard-host", "0.0.0.0")
+        if autoscales:
+            params.setdefault("no-monitor", "true")
+    params.setdefault("metrics-export-port", "8080")
+    params["block"] = "true"
+    params.setdefault("dashboard-agent-listen-port", "52365")
+    if container is not None:
+        _from_limits(container, params)
+    if any(isinstance(v, Unknown) for v in params.values()):
+        return UNKNOWN
+    words = []
+    for key in sorted(params):
+        value = str(params[key])
+        if value.lower() == "true" and key in _FLAGS:
+            words.append(f" --{key} ")
+        elif value.lower() == "false" and key in _FLAGS:
+            continue
+        else:
+            words.append(f" --{key}={value} ")
+    return f"ray start {'--head ' if facts['head'] else ''}{''.join(words)}"
+
+
+_FLAGS = ("block", "no-monitor", "head", "disable-usage-stats", "no-redirect-output", "include-dashboard-agent")
+
+
+def _amount(node: object) -> Decimal | None:
+    if not isinstance(node, Scalar) or node.value is None or isinstance(node.value, bool):
+        return None
+    return parse_quantity(node.value)
+
+
+def _from_limits(container: ContainerView, params: dict[str, str | Unknown]) -> None:
+    """num-cpus, memory and num-gpus (or Ray's own resources) of the first container, where the file gives none."""
+    if container.resources_open:
+        for key in ("num-cpus", "memory", "num-gpus"):
+            params.setdefault(key, UNKNOWN)
+        return
+    limits = container.node.mapping("resources", "limits")
+    fields = limits.fields if limits is not None else {}
+    if "num-cpus" not in params:
+        cpu = _amount(fields.get("cpu"))
+        if cpu is None or cpu == 0:
+            cpu = _amount(container.node.at("resources", "requests", "cpu"))
+        if cpu is not None and cpu > 0:
+            params["num-cpus"] = str(math.ceil(cpu))
+    if "memory" not in params:
+        memory = _amount(fields.get("memory"))
+        if memory is not None and memory > 0:
+            params["memory"] = str(int(memory))
+    if "num-gpus" not in params:
+        for name in sorted(fields):
+            amount = _amount(fields[name])
+            if (name.endswith("gpu") or name.startswith("nvidia.com/mig-")) and amount is not None and amount > 0:
+                params["num-gpus"] = str(int(amount))
+                break
+    own: list[str] = []
+    for name, word in (("google.com/tpu", "TPU"), ("aws.amazon.com/neuroncore", "neuron_cores")):
+        amount = _amount(fields.get(name))
+        if amount is not None and amount > 0:
+            own.append(f'"{word}":{int(amount)}')
+    if own:
+        params["resources"] = "'{" + ",".join(own) + "}'" if "resources" not in params else UNKNOWN
+
+
+def _from_group(holder: Mapping, params: dict[str, str | Unknown]) -> None:
+    """The group's own `resources`: CPU, memory, GPU become parameters, the rest Ray's resources."""
+    given = holder.mapping("resources")
+    rest: list[str] = []
+    for key, node in sorted((given.fields if given is not None else {}).items()):
+        if not isinstance(node, Scalar) or node.open:
+            params["resources"] = UNKNOWN
+            continue
+        word = {"cpu": "num-cpus", "gpu": "num-gpus", "memory": "memory"}.get(key.lower())
+        if word is not None:
+            amount = _amount(node)
+            params[word] = UNKNOWN if amount is None else str(int(amount))
+        else:
+            rest.append(f'"{key}":{node.text}')
+    if rest:
+        params["resources"] = "'{" + ",".join(rest) + "}'"

@@ -1,0 +1,120 @@
+"""Tasks whose plugins name, connect and number the pods: Volcano's Job.
+
+Source: volcano-sh/volcano@0a56ed3 (v1.15.1) pkg/controllers/job/plugins.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.node import UNKNOWN, Mapping, Scalar, Sequence, Unknown
+
+if TYPE_CHECKING:
+    from fabriclint.group.make import Making
+
+#: Plugins that bring the Service's with them.
+_IMPLY_SVC = ("pytorch", "tensorflow", "mpi", "ray", "hcclrank")
+
+
+def arguments(spec: Mapping, plugin: str) -> dict[str, str] | Unknown | None:
+    """A plugin's arguments by name; None when the plugin is not there, UNKNOWN when they cannot be read."""
+    node = spec.at("plugins", plugin)
+    plugins = spec.at("plugins")
+    if isinstance(plugins, Scalar) and plugins.value is not None:
+        return UNKNOWN
+    if node is None:
+        return None
+    if isinstance(node, Scalar):
+        return {} if node.value is None else UNKNOWN
+    made: dict[str, str] = {}
+    for item in node.items if isinstance(node, Sequence) else []:
+        if not isinstance(item, Scalar) or item.open:
+            return UNKNOWN
+        for word in item.text.split():
+            key, _, value = word.lstrip("-").partition("=")
+            made[key] = value
+    return made
+
+
+def group(making: Making) -> GroupView:
+    """The group of a job of tasks."""
+    spec, name = making.spec, making.name
+    given = {p: arguments(spec, p) for p in (*_IMPLY_SVC, "svc", "env", "ssh")}
+    svc = any(given[p] is not None for p in (*_IMPLY_SVC, "svc"))
+    tasks = [p.name for p in making.job.pods]
+    counts = {p.name: UNKNOWN if p.site.pods is None else p.site.pods for p in making.job.pods}
+    facts = _plugins(making, given, counts)
+    facts["svc"] = svc
+    facts["task_words"] = [t.replace("-", "_").upper() for t in tasks]
+    roles: list[RoleGroup] = []
+    for pod in making.job.pods:
+        pods = counts[pod.name]
+        hosts = Hosts(f"{name}-{pod.name}-{{}}", (pods,), (0,)) if isinstance(name, str) else None
+        role = making.role(pod, pod.name, pods, hosts=hosts)
+        making.inject(role, _facts_of(facts, pod.name))
+        roles.append(role)
+    return making.group(
+        roles,
+        subdomain=name if svc else None,
+        services=(name,) if svc and isinstance(name, str) else (),
+        ssh=given["mpi"] is not None or given["ssh"] is not None,
+        restart=str(node.value) if isinstance(node := spec.at("maxRetry"), Scalar) else None,
+    )
+
+
+def _number(given: object, key: str, default: str) -> str:
+    return given.get(key) or default if isinstance(given, dict) else default
+
+
+def _plugins(making: Making, given: dict[str, Any], counts: dict[str, int | Unknown]) -> dict[str, Any]:
+    """What the plugins know of the whole job."""
+    name = making.name
+    facts: dict[str, Any] = {"env": given["env"] is not None}
+    torch = given["pytorch"]
+    unread = isinstance(torch, Unknown)
+    master, worker = _number(torch, "master", "master"), _number(torch, "worker", "worker")
+    there = counts.get(master)
+    facts["pytorch"] = torch is not None and (UNKNOWN if unread else there is not None)
+    facts["torch_master"], facts["torch_worker"] = master, worker
+    facts["torch_port"] = UNKNOWN if unread else _number(torch, "port", "23456")
+    facts["master_host"] = UNKNOWN if unread or isinstance(name, Unknown) else f"{name}-{master}-0.{name}"
+    pods = [there, counts.get(worker)] if master != worker else [there]
+    total: int | Unknown = 0
+    for count in pods:
+        total = UNKNOWN if isinstance(count, Unknown) or isinstance(total, Unknown) else total + (count or 0)
+    facts["world"] = UNKNOWN if unread else total
+    facts["masters"] = 0 if there is None else there
+    mpi = given["mpi"]
+    facts["mpi"] = mpi is not None
+    facts["mpi_master"] = UNKNOWN if isinstance(mpi, Unknown) else _number(mpi, "master", "master")
+    hands = _number(mpi, "worker", "worker")
+    count = counts.get(hands, 0)
+    facts["mpi_hosts"] = UNKNOWN
+    if not isinstance(mpi, Unknown) and isinstance(name, str) and not isinstance(count, Unknown):
+        facts["mpi_hosts"] = ",".join(f"{name}-{hands}-{i}.{name}" for i in range(min(count, 4096)))
+    facts["tensorflow"] = given["tensorflow"] is not None
+    return facts
+
+
+def _facts_of(shared: dict[str, Any], task: str) -> Any:
+    def facts(index: int | Unknown) -> dict[str, Any]:
+        rank: int | Unknown = UNKNOWN
+        # A task that is both master and worker counts as worker, so its ranks begin behind the one master.
+        if task == shared["torch_worker"]:
+            first = 1 if shared["torch_master"] == shared["torch_worker"] else shared["masters"]
+            rank = UNKNOWN if isinstance(index, Unknown) or isinstance(first, Unknown) else index + first
+        elif task == shared["torch_master"]:
+            rank = index
+        ranked = shared["pytorch"] and task in (shared["torch_worker"], shared["torch_master"])
+        if isinstance(shared["pytorch"], Unknown):
+            ranked = UNKNOWN
+        return {
+            **shared,
+            "index": index,
+            "rank": rank,
+            "ranked": ranked,
+            "mpi_leads": shared["mpi"] and (task == shared["mpi_master"]),
+        }
+
+    return facts
