@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabriclint.cli.verify import is_manifest, main, run
-from fabriclint.verify.command import command_text
 from fabriclint.verify.lines import BLOCK
 
 DATA = Path(__file__).parent.parent / "data" / "verify"
@@ -108,17 +107,6 @@ def test_a_missing_file_is_a_sentence() -> None:
     text, code = run("no-such.log", None, "text", None)
     assert code == 2
     assert "no-such.log: cannot be read" in text
-
-
-def test_the_command_names_namespace_labels_and_container_and_keeps_every_line() -> None:
-    text = command_text("train", {"job": "llama", "role": "node"}, "node", "FasTrak", "WARN")
-    assert text.startswith("kubectl logs -n train -c node -l job=llama,role=node --tail=-1 --prefix")
-    assert "Using network FasTrak" in text
-    assert "NCCL_DEBUG is 'WARN'" in text
-
-
-def test_the_command_is_silent_about_the_level_when_it_is_right() -> None:
-    assert "NCCL_DEBUG" not in command_text("train", {"job": "a"}, None, "IB", "info")
 
 
 @pytest.mark.parametrize(

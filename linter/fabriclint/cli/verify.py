@@ -1,4 +1,4 @@
-"""`fabriclint verify` over a log: text and exit code."""
+"""`fabriclint verify`: a log is judged, a manifest gives the command that collects the log."""
 
 from __future__ import annotations
 
@@ -36,13 +36,35 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
 
 
 def main(file: str, *, expect: str | None = None, output_format: str = "text") -> int:
-    """The command: a log is judged; a manifest is told from a log by its first lines. Returns the exit code."""
+    """The command: a log is judged; a manifest, told from a log by its first lines, gives commands. Returns the exit code."""
     if file != "-" and is_manifest(file):
-        sys.stderr.write(f"{file} is a manifest; give the job's log, or '-' and pipe 'kubectl logs' into it.\n")
-        return 2
-    text, code = run(file, expect, output_format, None)
-    sys.stdout.write(text)
+        text, code = of_manifest(file, output_format)
+    else:
+        text, code = run(file, expect, output_format, None)
+    (sys.stderr if code == 2 and output_format != "json" and text.startswith("fabriclint:") else sys.stdout).write(text)
     return code
+
+
+def of_manifest(file: str, output_format: str) -> tuple[str, int]:
+    """The commands that show the transport of a manifest's jobs; 2 when it holds no job with GPU workers."""
+    from fabriclint.config import ConfigError, Settings, find_config, load_config
+    from fabriclint.discover import discover
+    from fabriclint.engine import builtin_pack, lint
+    from fabriclint.rule import Pack
+    from fabriclint.verify.manifest import as_json, as_text, commands
+    from fabriclint.verify.tables import tables
+
+    config = find_config(Path(file).resolve().parent)
+    try:
+        settings = load_config(config) if config is not None else Settings()
+    except ConfigError as error:
+        return f"fabriclint: {error}\n", 2
+    pack = Pack("verify", tuple, builtin_pack().fabric_of)
+    found = commands(lint(list(discover([file])), settings, pack=pack).jobs, set(tables().expected))
+    if not found and output_format != "json":
+        said = f"fabriclint: '{file}' holds no job with GPU workers in view; a TrainJob needs its runtime among the files.\n"
+        return said, 2
+    return (as_json if output_format == "json" else as_text)(found), 0 if found else 2
 
 
 def is_manifest(path: str) -> bool:

@@ -1,0 +1,110 @@
+"""From a manifest: the exact command that collects the ranks' log, what it is to show, and what hides it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fabriclint.cli.verify import of_manifest
+
+POD = """\
+{indent}spec:
+{indent}  containers:
+{indent}    - name: {container}
+{indent}      image: registry.example/train:1
+{indent}      command: [torchrun, train.py]
+{indent}      env:
+{indent}        - {{name: NCCL_DEBUG, value: {level}}}
+{indent}      resources: {{limits: {{nvidia.com/gpu: 8}}}}
+"""
+
+
+def pod(indent: int, *, container: str = "node", level: str = "WARN") -> str:
+    return POD.format(indent=" " * indent, container=container, level=level)
+
+
+JOBSET = (
+    "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: llama, namespace: ml}\nspec:\n  replicatedJobs:\n"
+    "    - name: workers\n      template:\n        spec:\n          parallelism: 2\n          completions: 2\n          template:\n"
+    + pod(12)
+)
+PYTORCH = (
+    "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert}\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n"
+    "      replicas: 2\n      template:\n" + pod(8, container="pytorch", level="INFO")
+)
+MPI = (
+    "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: hpl}\nspec:\n  mpiReplicaSpecs:\n    Launcher:\n"
+    "      template:\n        spec:\n          containers:\n            - name: start\n              image: registry.example/hpl:1\n"
+    "              command: [mpirun, -x, NCCL_DEBUG=INFO, ./hpl]\n"
+    "    Worker:\n      replicas: 2\n      template:\n" + pod(8, container="rank")
+)
+LWS = (
+    "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: serve}\nspec:\n  leaderWorkerTemplate:\n"
+    "    size: 2\n    workerTemplate:\n" + pod(6)
+)
+STATEFUL = (
+    "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec:\n  serviceName: s\n  replicas: 2\n"
+    "  selector: {matchLabels: {app: s}}\n  template:\n    metadata: {labels: {app: s}}\n" + pod(4)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "selector", "container"),
+    [
+        (
+            JOBSET,
+            "-n ml -c node -l jobset.sigs.k8s.io/jobset-name=llama,jobset.sigs.k8s.io/replicatedjob-name=workers ",
+            "node",
+        ),
+        (PYTORCH, "-c pytorch -l training.kubeflow.org/job-name=bert ", "pytorch"),
+        (MPI, "-c start -l training.kubeflow.org/job-name=hpl,training.kubeflow.org/job-role=launcher ", "start"),
+        (LWS, "-c node -l leaderworkerset.sigs.k8s.io/name=serve ", "node"),
+        (STATEFUL, "-c node -l app=s ", "node"),
+    ],
+    ids=["JobSet", "PyTorchJob", "MPIJob", "LeaderWorkerSet", "StatefulSet"],
+)
+def test_the_command_selects_the_pods_that_print_what_the_ranks_say(
+    tmp_path: Path, text: str, selector: str, container: str
+) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(text)
+    told, code = of_manifest(str(file), "text")
+    assert code == 0
+    assert f"kubectl logs {selector}" in told
+    assert "--tail=-1 --prefix" in told
+
+
+def test_a_level_that_hides_the_banner_is_named_with_its_line_and_the_patch(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(JOBSET)
+    told, _ = of_manifest(str(file), "text")
+    line = next(n for n, x in enumerate(JOBSET.split("\n"), 1) if "NCCL_DEBUG" in x)
+    assert f"NCCL_DEBUG is 'WARN' ({file.as_posix()}:{line})" in told
+    assert '{name: NCCL_DEBUG, value: "INFO"}' in told
+
+
+@pytest.mark.parametrize("text", [PYTORCH, MPI], ids=["in env", "by mpirun"])
+def test_a_level_that_shows_the_banner_is_not_mentioned(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(text)
+    told, _ = of_manifest(str(file), "text")
+    assert "NCCL_DEBUG" not in told
+
+
+def test_the_same_as_data(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(JOBSET)
+    (job,) = json.loads(of_manifest(str(file), "json")[0])["jobs"]
+    assert job["hidden"] is True
+    assert job["nccl_debug"] == "WARN"
+    assert job["command"].startswith("kubectl logs -n ml")
+
+
+def test_a_manifest_without_gpu_workers_is_said_to_have_none(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    told, code = of_manifest(str(file), "text")
+    assert code == 2
+    assert "no job with GPU workers" in told
