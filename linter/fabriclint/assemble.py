@@ -83,9 +83,9 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
     """The report of a run."""
     owners = {id(m.root): m for m in lint.workspace.manifests}
     enabled = {r.code: r for r in lint.rules}
-    from fabriclint.engine import builtin_pack
+    from fabriclint.packs import pack_of
 
-    known = {r.code for r in builtin_pack().load()}
+    known = {r.code for r in pack_of(settings.packs).load()}
     out: list[ReportedFinding] = []
     documents: dict[int, list[Document]] = {}
     for view in lint.workspace.documents:

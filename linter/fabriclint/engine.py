@@ -495,14 +495,24 @@ def lint(
     *,
     stdin: tuple[str, bytes] | None = None,
     pack: Pack | None = None,
+    texts: dict[str, bytes] | None = None,
 ) -> Lint:
-    """Read, judge and silence. Unreadable files become notifications of level error."""
-    pack = pack or builtin_pack()
+    """Read, judge and silence. Unreadable files become notifications of level error.
+
+    `texts`: by path, what is judged instead of the bytes on disk.
+    """
+    if pack is None:
+        from fabriclint.packs import pack_of
+
+        pack = pack_of(settings.packs)
     notes: list[Note] = []
     pairs: list[tuple[str, bytes]] = []
     for found in inputs:
         if found.error is not None:
             notes.append(Note("error", "unreadable", found.uri, found.error))
+            continue
+        if texts is not None and found.uri in texts:
+            pairs.append((found.uri, texts[found.uri]))
             continue
         try:
             pairs.append((found.uri, Path(found.path).read_bytes()))

@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,10 +44,27 @@ class Options:
     quiet: bool = False
     verbose: bool = False
     baseline: str | None = None
+    fix: bool = False
+    unsafe_fixes: bool = False
+    diff: bool = False
+    show_fixes: bool = False
 
 
 class UsageError(Exception):
     """Options that cannot be used; the text is a sentence."""
+
+
+@dataclass(slots=True)
+class Request:
+    """What a run reads: the files by the configuration that holds for them, and standard input."""
+
+    options: Options
+    groups: list[tuple[Settings, list[Found]]]
+    stdin: tuple[str, bytes] | None
+    #: The format on stdout.
+    format: str
+    #: Edited texts that are judged instead of what the disk holds, by path.
+    texts: dict[str, bytes] = field(default_factory=dict)
 
 
 def settings_of(options: Options, start: Path | None = None) -> Settings:
@@ -108,11 +125,15 @@ def run_check(options: Options) -> int:
         outputs = _outputs(options)
         if options.show_files:
             return _show_files(options)
-        report = read_report(options)
+        request = prepare(options)
+        if options.fix or options.unsafe_fixes or options.diff:
+            from fabriclint.cli.fix import run_fix
+
+            return run_fix(request, lambda report: _show(request, report, outputs))
+        return _show(request, report_of(request), outputs)
     except (UsageError, ConfigError) as error:
         sys.stderr.write(f"fabriclint: {error}\n")
         return 2
-    return _show(options, report, outputs)
 
 
 def _outputs(options: Options) -> list[tuple[str, str]]:
@@ -183,12 +204,8 @@ def _show_files(options: Options) -> int:
     return 2 if broken else 0
 
 
-def read_report(options: Options, *, baseline: bool = True) -> Report:
-    """Lint what the options name. Raises UsageError, ConfigError or BaselineError; everything else is in the report."""
-    from fabriclint.assemble import assemble
-    from fabriclint.engine import lint
-    from fabriclint.report.model import ReportOptions
-
+def prepare(options: Options) -> Request:
+    """Find the files and their configurations. Raises UsageError or ConfigError."""
     stdin = None
     groups = _groups(options)
     if "-" in options.paths:
@@ -197,25 +214,40 @@ def read_report(options: Options, *, baseline: bool = True) -> Report:
         start = Path(name).resolve().parent if options.stdin_filename else Path.cwd()
         groups = [g for g in groups if g[1]]
         groups.insert(0, (settings_of(options, start), []))
+    wanted = options.output_format or next((s.output for s, _ in groups if s.output), None) or "text"
+    return Request(options, groups, stdin, wanted)
+
+
+def read_report(options: Options, *, baseline: bool = True) -> Report:
+    """Lint what the options name. Raises UsageError, ConfigError or BaselineError; everything else is in the report."""
+    return report_of(prepare(options), baseline=baseline)
+
+
+def report_of(request: Request, *, baseline: bool = True) -> Report:
+    """Lint what was found. Raises BaselineError; everything else is in the report."""
+    from fabriclint.assemble import assemble
+    from fabriclint.engine import lint
+    from fabriclint.report.model import ReportOptions
+
+    options = request.options
     shown = ReportOptions(
+        colour=request.format == "text" and _colour(options.color),
         show_suppressed=options.show_suppressed,
         verbose=options.verbose,
         uri_prefix=_prefix(),
         sarif_category=options.sarif_category,
     )
     reports = []
-    for settings, found in groups:
-        if options.verbose:
-            sys.stderr.write(f"fabriclint: {len(found)} files with {settings.file or 'no configuration'}\n")
-        report = assemble(lint(found, settings, stdin=stdin), settings, shown, minimum=options.severity)
-        stdin = None
+    for number, (settings, found) in enumerate(request.groups):
+        stdin = request.stdin if number == 0 else None
+        if stdin is not None:
+            stdin = (stdin[0], request.texts.get(stdin[0], stdin[1]))
+        result = lint(found, settings, stdin=stdin, texts=request.texts)
+        report = assemble(result, settings, shown, minimum=options.severity)
         if baseline:
             report = _without_accepted(options, settings, report)
         reports.append(report)
-    joined = _join(reports)
-    wanted = options.output_format or next((s.output for s, _ in groups if s.output), None) or "text"
-    colour = wanted == "text" and _colour(options.color)
-    return replace(joined, options=replace(joined.options, colour=colour))
+    return _join(reports)
 
 
 def _without_accepted(options: Options, settings: Settings, report: Report) -> Report:
@@ -251,29 +283,15 @@ def _join(reports: list[Report]) -> Report:
     )
 
 
-def _format(options: Options) -> str:
-    """The format on stdout: as asked for, else the configuration's, else text. Raises UsageError."""
-    from fabriclint.report import FORMATS
-
-    if options.output_format:
-        return options.output_format
-    configured = settings_of(options).output or "text"
-    if configured not in FORMATS:
-        raise UsageError(f"'output' in the configuration is one of {', '.join(FORMATS)}, not '{configured}'.")
-    return configured
-
-
-def _show(options: Options, report: Report, outputs: list[tuple[str, str]]) -> int:
+def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> int:
+    from fabriclint.finding import Severity
     from fabriclint.report import render
 
-    try:
-        shown = _format(options)
-    except (UsageError, ConfigError) as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
-        return 2
+    options = request.options
+    if options.verbose:
+        for settings, found in request.groups:
+            sys.stderr.write(f"fabriclint: {len(found)} files with {settings.file or 'no configuration'}\n")
     failed = any(n.level == "error" for n in report.notifications)
-    from fabriclint.finding import Severity
-
     least = Severity(options.fail_on).rank
     counted = [f for f in report.findings if f.suppressed is None and Severity(f.severity).rank <= least]
     code = 2 if failed else (1 if counted and not options.exit_zero else 0)
@@ -292,8 +310,8 @@ def _show(options: Options, report: Report, outputs: list[tuple[str, str]]) -> i
     if options.statistics:
         sys.stdout.write(_statistics(report))
         return code
-    quiet = shown == "text" and options.quiet and not counted and not failed
-    sys.stdout.write("" if quiet else render(shown, report))
+    quiet = request.format == "text" and options.quiet and not counted and not failed
+    sys.stdout.write("" if quiet else render(request.format, report))
     if not report.summary.files and not failed:
         sys.stderr.write("fabriclint: no YAML or JSON files were found here.\n")
     return code

@@ -91,13 +91,10 @@ class Model:
         cell = self._cell(change.parent.source)
         steps = list(change.path)
         while steps:
-            step = steps[0]
-            if (isinstance(cell.value, dict) and isinstance(step, str) and step in cell.value) or (
-                isinstance(cell.value, list) and isinstance(step, int) and -len(cell.value) <= step < len(cell.value)
-            ):
-                cell = cell.value[step]
-            else:
+            below = _below(cell.value, steps[0])
+            if below is None:
                 break
+            cell = below
             steps.pop(0)
         if not steps:
             if change.append and isinstance(cell.value, list):
@@ -127,6 +124,14 @@ class Model:
             cell.value = text
         self._cuts.clear()
         return _canonical(_plain(self._root))
+
+
+def _below(held: Any, step: str | int) -> _Cell | None:
+    if isinstance(held, dict):
+        return held.get(step)
+    if isinstance(held, list) and isinstance(step, int) and -len(held) <= step < len(held):
+        return held[step]
+    return None
 
 
 def nested(path: tuple[str | int, ...], value: Any) -> Any:

@@ -1,0 +1,180 @@
+"""`fabriclint check --fix` and `--diff`: mend pass by pass, then write the files or print what would change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabriclint.cli.check import Request, UsageError, report_of
+
+if TYPE_CHECKING:
+    from fabriclint.fix.plan import Plan
+    from fabriclint.report.model import Report, ReportedFinding
+
+#: A fix may uncover another one; more passes than this mean that two fixes undo each other.
+_PASSES = 10
+
+
+@dataclass(slots=True)
+class _Mended:
+    """What was fixed: for each path the text before and after, and the findings that were mended there."""
+
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
+    fixed: list[ReportedFinding] = field(default_factory=list)
+
+
+def run_fix(request: Request, show: Callable[[Report], int]) -> int:
+    """Mend what the request names; `show` prints the report of what is left and gives its exit code."""
+    options = request.options
+    if request.stdin is not None and not options.diff:
+        raise UsageError("--fix cannot write to standard input; --diff prints what it would change.")
+    first = report_of(request)
+    mended, report = _mend(request, first)
+    if options.diff:
+        return _print_diff(request, mended, first)
+    failed = _write(request, mended)
+    told = _told(mended, listed=options.show_fixes)
+    if told and request.format == "text" and not options.statistics:
+        report = replace(report, options=replace(report.options, footer=(*report.options.footer, *told)))
+    else:
+        sys.stderr.write("".join(f"{line}\n" for line in told))
+    code = show(report)
+    for sentence in failed:
+        sys.stderr.write(f"fabriclint: {sentence}\n")
+    return 2 if failed else code
+
+
+def _mend(request: Request, report: Report) -> tuple[_Mended, Report]:
+    """Fix, lint the result, fix what that shows, until nothing is left to do."""
+    from fabriclint.fix.plan import Planner, combine
+
+    mended = _Mended()
+    encodings: dict[str, tuple[str, bool]] = {}
+    for _ in range(_PASSES):
+        chosen = _chosen(report, unsafe=request.options.unsafe_fixes)
+        if not chosen:
+            break
+        plans = [plan for _, plan in chosen]
+        for plan in plans:
+            for part in plan.parts:
+                encodings.setdefault(part.source.uri, (part.source.encoding, part.source.bom))
+        texts, made = combine(plans, Planner())
+        if not texts:
+            break
+        kept = {id(plan) for plan in made}
+        mended.fixed += list({id(f): f for f, plan in chosen if id(plan) in kept}.values())
+        for path, text in texts.items():
+            mended.before.setdefault(path, report.sources[path])
+            mended.after[path] = text
+            request.texts[path] = encode(text, *encodings[path])
+        report = report_of(request)
+    return mended, report
+
+
+def _chosen(report: Report, *, unsafe: bool) -> list[tuple[ReportedFinding, Plan]]:
+    from fabriclint.fix.plan import Plan
+
+    out = []
+    for f in report.findings:
+        if f.suppressed is None and f.fix is not None and f.fix.edits and (unsafe or f.fix.applicability == "safe"):
+            out += [(f, plan) for plan in f.fix.plans if isinstance(plan, Plan)]
+    return out
+
+
+def encode(text: str, encoding: str, bom: bool) -> bytes:
+    """A text as the bytes it was read from: the same encoding, with its byte order mark when there was one."""
+    return ("\ufeff" if bom else "").encode(encoding) + text.encode(encoding)
+
+
+def _write(request: Request, mended: _Mended) -> list[str]:
+    """Write the files; returns a sentence for each that could not be."""
+    paths = {found.uri: found.path for _, listed in request.groups for found in listed}
+    failed = []
+    for uri in sorted(mended.after):
+        path = Path(paths[uri]).resolve()
+        try:
+            # The file may have changed since it was read, or hold bytes that are no text.
+            data = path.read_bytes()
+            if _decoded(data) != mended.before[uri]:
+                failed.append(f"'{uri}' is not written: it holds bytes that are no text, or it changed meanwhile.")
+                continue
+            _replace(path, request.texts[uri])
+        except OSError as error:
+            failed.append(f"'{uri}' cannot be written: {error.strerror or error}.")
+    return failed
+
+
+def _decoded(data: bytes) -> str | None:
+    from fabriclint.source import read_source
+
+    source = read_source("", data)
+    return source.text if encode(source.text, source.encoding, source.bom) == data else None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Through a file beside it, so that a full disk leaves the old one whole; the mode bits stay."""
+    import os
+    import shutil
+    import tempfile
+
+    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+        shutil.copymode(path, beside)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _told(mended: _Mended, *, listed: bool) -> list[str]:
+    """What was fixed, in a line or as a list."""
+    if not mended.fixed:
+        return []
+    count = len(mended.fixed)
+    files = len(mended.after)
+    lines = [f"Fixed {count} finding{'' if count == 1 else 's'} in {files} file{'' if files == 1 else 's'}."]
+    if listed:
+        lines[0] = lines[0][:-1] + ":"
+        for f in sorted(mended.fixed, key=lambda f: (f.region.path, f.region.line, f.code)):
+            assert f.fix is not None
+            lines.append(f"  {f.region.path}:{f.region.line}: {f.code} {f.fix.message}")
+    return lines
+
+
+def _print_diff(request: Request, mended: _Mended, report: Report) -> int:
+    """The unified diff on stdout; 1 when there is one or a finding counts, 0 otherwise, 2 as without --diff."""
+    from fabriclint.finding import Severity
+
+    for uri in sorted(mended.after):
+        sys.stdout.write(unified(uri, mended.before[uri], mended.after[uri]))
+    for line in _told(mended, listed=request.options.show_fixes):
+        sys.stderr.write(line.replace("Fixed", "Would fix", 1) + "\n")
+    failed = [n for n in report.notifications if n.level == "error"]
+    for n in failed:
+        sys.stderr.write(f"{n.path + ': ' if n.path else ''}error: {n.message}\n")
+    if failed:
+        return 2
+    least = Severity(request.options.fail_on).rank
+    counted = any(f.suppressed is None and Severity(f.severity).rank <= least for f in report.findings)
+    return 1 if (counted or mended.after) and not request.options.exit_zero else 0
+
+
+def unified(path: str, before: str, after: str) -> str:
+    """A unified diff that `patch` and `git apply` take, line breaks as they are in the file."""
+    import difflib
+
+    made = difflib.unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as patch counts them: only LF ends one."""
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
