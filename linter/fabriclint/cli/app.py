@@ -84,6 +84,12 @@ def check(
     baseline: BaselineFile = None,
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity on: error, warning, note.")] = "warning",
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 even with findings.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended safely, in the files.")] = False,
+    unsafe_fixes: Annotated[
+        bool, typer.Option("--unsafe-fixes", help="Mend also where a look at the result is wise.")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print what --fix would change; write nothing.")] = False,
+    show_fixes: Annotated[bool, typer.Option("--show-fixes", help="List what was mended.")] = False,
     statistics: Annotated[bool, typer.Option("--statistics", help="Counts per rule instead of findings.")] = False,
     show_suppressed: Annotated[
         bool,
@@ -113,6 +119,10 @@ def check(
         sarif_category=sarif_category,
         config=config,
         isolated=isolated,
+        fix=fix,
+        unsafe_fixes=unsafe_fixes,
+        diff=diff,
+        show_fixes=show_fixes,
         fail_on=fail_on,
         exit_zero=exit_zero,
         statistics=statistics,
