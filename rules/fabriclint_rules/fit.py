@@ -108,10 +108,26 @@ def no_eligible_node(view: PlacedJob) -> Iterator[Finding]:
     Fix: write the labels that `kubectl get nodes --show-labels` prints for the pool.
     Silent: nodes that are made on demand (Karpenter, Autopilot): a note; no node carries the label's key at all on a
     cloud: a warning, since the pool may have scaled to zero.
-    Bad: A3 High's accelerator on a cluster of A3 Mega
-        nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
-    Good: the label as the nodes carry it
-        nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-mega-80gb}
+    Bad: a machine type that the cluster has not (fit-job; snapshot=snapshot-eks.yaml)
+        ~ instance-type: p5.48xlarge => instance-type: p5e.48xlarge # <-
+    Bad: A3 High's accelerator on a cluster of A3 Mega (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        + nodeSelector:
+        +   cloud.google.com/gke-accelerator: nvidia-h100-80gb # <-
+          initContainers:
+    Good: the label as the nodes carry it (fit-job; snapshot=snapshot-eks.yaml)
+        @@ nodeSelector:
+          node.kubernetes.io/instance-type: p5.48xlarge
+    Good: required affinity that some node meets (fit-job; snapshot=snapshot-eks.yaml)
+        - nodeSelector:
+        -   node.kubernetes.io/instance-type: p5.48xlarge
+        + affinity:
+        +   nodeAffinity:
+        +     requiredDuringSchedulingIgnoredDuringExecution:
+        +       nodeSelectorTerms:
+        +         - matchExpressions:
+        +             - key: node.kubernetes.io/instance-type
+        +               operator: In
+        +               values: [p5.48xlarge, p4d.24xlarge]
     Source: kubernetes/component-helpers scheduling/corev1/nodeaffinity.
     """
     snapshot = view.snapshot
@@ -166,10 +182,25 @@ def untolerated_taint(view: PlacedJob) -> Iterator[Finding]:
     Fix: add a toleration for each taint named.
     Silent: taints on only some of the nodes; on GKE, taints named after a resource the pod asks for, which its API
     server tolerates by itself.
-    Bad: the taint is nvidia.com/gpu=present:NoSchedule
-        tolerations: [{key: nvidia.com/gpu, effect: NoSchedule}]
-    Good: any value
-        tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+    Bad: no toleration for the pool's taint (fit-job; snapshot=snapshot-eks.yaml)
+        @@ metadata:
+        @@ annotations:
+        @@ spec: # <-
+        - tolerations:
+        -   - key: nvidia.com/gpu
+        -     operator: Exists
+        -     effect: NoSchedule
+    Bad: a toleration that asks for the empty value; the taint is nvidia.com/gpu=present (fit-set; snapshot=snapshot-eks.yaml)
+          tolerations: # <-
+            - key: nvidia.com/gpu
+        -     operator: Exists
+    Good: any value (fit-job; snapshot=snapshot-eks.yaml)
+        @@ key: nvidia.com/gpu
+          operator: Exists
+    Good: the value itself (fit-job; snapshot=snapshot-eks.yaml)
+        @@ key: nvidia.com/gpu
+        - operator: Exists
+        + value: present
     Source: kubernetes/api core/v1/toleration.go.
     """
     transient = set(tables()["transient_taints"])
@@ -200,10 +231,20 @@ def resource_not_allocatable(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: ask for what the nodes offer, or select nodes that offer it.
     Silent: what running pods hold is not in a snapshot.
-    Bad: 32 NICs of a p5en, which has 16
-        resources: {limits: {vpc.amazonaws.com/efa: 32}}
-    Good: 16
-        resources: {limits: {vpc.amazonaws.com/efa: 16}}
+    Bad: more memory than a node has (fit-set; snapshot=snapshot-eks.yaml)
+          nvidia.com/gpu: 8
+        + memory: 2500Gi # <-
+    Bad: 32 NICs of a p5en, which has 16 (fit-job; snapshot=snapshot-eks.yaml)
+        ~ instance-type: p5.48xlarge => instance-type: p5en.48xlarge
+        @@ vpc.amazonaws.com/efa: 32 # <-
+    Good: 16 of them (fit-job; snapshot=snapshot-eks.yaml)
+        ~ parallelism: 2 => parallelism: 1
+        ~ completions: 2 => completions: 1
+        ~ instance-type: p5.48xlarge => instance-type: p5en.48xlarge
+        ~ vpc.amazonaws.com/efa: 32 => vpc.amazonaws.com/efa: 16
+    Good: all of what a node offers (fit-set; snapshot=snapshot-eks.yaml)
+          nvidia.com/gpu: 8
+        + memory: 2000Gi
     Source: kubernetes/kubernetes@v1.35.2 pkg/scheduler/framework/plugins/noderesources/fit.go.
     """
     for pod, placed, _, blame in _placed(view, "resource"):
@@ -238,10 +279,22 @@ def eligible_nodes_disagree(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: select one kind of node (`node.kubernetes.io/instance-type`).
     Silent: nodes kept out by selector, taint or cordon; differing machine types with equal counts.
-    Bad: a label that two machine types share
-        nodeSelector: {nvidia.com/gpu.present: "true"}
-    Good: one machine type
-        nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}
+    Bad: a label that two machine types share (fit-job; snapshot=snapshot-eks.yaml)
+        ~ node.kubernetes.io/instance-type: p5.48xlarge => nvidia.com/gpu.present: "true"
+        - vpc.amazonaws.com/efa: 32
+        + vpc.amazonaws.com/efa: 16 # <-
+    Bad: no selector at all (fit-job; snapshot=snapshot-eks.yaml)
+        - nodeSelector:
+        -   node.kubernetes.io/instance-type: p5.48xlarge
+        @@ limits:
+        - vpc.amazonaws.com/efa: 32
+        + vpc.amazonaws.com/efa: 8 # <-
+    Good: one machine type (fit-job; snapshot=snapshot-eks.yaml)
+        @@ nodeSelector:
+          node.kubernetes.io/instance-type: p5.48xlarge
+    Good: a resource in which they agree (fit-job; snapshot=snapshot-eks.yaml)
+        ~ node.kubernetes.io/instance-type: p5.48xlarge => nvidia.com/gpu.present: "true"
+        - vpc.amazonaws.com/efa: 32
     Source: kubernetes/kubernetes@v1.35.2 pkg/scheduler/framework/plugins/noderesources/fit.go.
     """
     for pod, placed, verdicts, _ in _placed(view, "none"):
@@ -265,10 +318,34 @@ def topology_key_missing(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: use a label that the nodes carry.
     Silent: ScheduleAnyway, preferred affinity, anti-affinity.
-    Bad: NVLink domains of nodes that have none
-        topologySpreadConstraints: [{topologyKey: nvidia.com/gpu.clique, whenUnsatisfiable: DoNotSchedule}]
-    Good: a label of every node
-        topologySpreadConstraints: [{topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}]
+    Bad: NVLink domains of nodes that have none (fit-job; snapshot=snapshot-eks.yaml)
+        + topologySpreadConstraints:
+        +   - maxSkew: 1
+        +     topologyKey: nvidia.com/gpu.clique # <-
+        +     whenUnsatisfiable: DoNotSchedule
+        +     labelSelector: {matchLabels: {job-name: reserve}}
+          nodeSelector:
+    Bad: a rack label that no node carries (fit-job; snapshot=snapshot-eks.yaml)
+        + affinity:
+        +   podAffinity:
+        +     requiredDuringSchedulingIgnoredDuringExecution:
+        +       - topologyKey: example.com/rack # <-
+        +         labelSelector: {matchLabels: {job-name: reserve}}
+          nodeSelector:
+    Good: a label of every node (fit-job; snapshot=snapshot-eks.yaml)
+        + topologySpreadConstraints:
+        +   - maxSkew: 1
+        +     topologyKey: kubernetes.io/hostname
+        +     whenUnsatisfiable: DoNotSchedule
+        +     labelSelector: {matchLabels: {job-name: reserve}}
+          nodeSelector:
+    Good: a wish (fit-job; snapshot=snapshot-eks.yaml)
+        + topologySpreadConstraints:
+        +   - maxSkew: 1
+        +     topologyKey: nvidia.com/gpu.clique
+        +     whenUnsatisfiable: ScheduleAnyway
+        +     labelSelector: {matchLabels: {job-name: reserve}}
+          nodeSelector:
     Source: kubernetes/kubernetes@v1.35.2 pkg/scheduler/framework/plugins/podtopologyspread.
     """
     for pod, _, _, blame in _placed(view, "topology"):
@@ -299,10 +376,20 @@ def too_few_nodes(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: ask for fewer nodes, or add some to the pool.
     Silent: nodes made on demand; pods of which two share a node.
-    Bad: four nodes wanted of two
-        replicas: 4
-    Good: two
-        replicas: 2
+    Bad: three nodes wanted of two (fit-job; snapshot=snapshot-eks.yaml)
+        - namespace: ml
+        - labels:
+        -   kueue.x-k8s.io/queue-name: team
+        ~ parallelism: 2 => parallelism: 3 # <-
+        ~ completions: 2 => completions: 3
+    Bad: four replicas of a StatefulSet on two nodes (fit-set; snapshot=snapshot-eks.yaml)
+        ~ replicas: 2 => replicas: 4 # <-
+    Good: two (fit-job; snapshot=snapshot-eks.yaml)
+        @@ suspend: true
+          parallelism: 2
+    Good: pods of which two share a node (fit-set; snapshot=snapshot-eks.yaml)
+        ~ replicas: 2 => replicas: 4
+        ~ nvidia.com/gpu: 8 => nvidia.com/gpu: 4
     Source: kubernetes/kubernetes@v1.35.2 pkg/scheduler/framework/plugins/noderesources/fit.go.
     """
     if view.snapshot.on_demand:
@@ -348,10 +435,16 @@ def nic_displaced(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: take the node out of service (cordon it) and have it repaired.
     Silent: nodes whose NIC map is not in the snapshot or cannot be read.
-    Bad: a node without eth8
-        networking.gke.io/nic-info: '[{"birthName":"eth1"}, ... {"birthName":"eth9"}]'
-    Good: eth1 to eth8
-        networking.gke.io/nic-info: '[{"birthName":"eth1"}, ... {"birthName":"eth8"}]'
+    Bad: a node of the pool whose last NIC came up as eth9 (tcpxo-jobset; snapshot=snapshot-gke-displaced.yaml)
+        @@ networking.gke.io/interfaces: # <-
+    Bad: the same, for a job of one more node (tcpxo-jobset; snapshot=snapshot-gke-displaced.yaml)
+        ~ parallelism: 2 => parallelism: 1
+        ~ completions: 2 => completions: 1
+        @@ networking.gke.io/interfaces: # <-
+    Good: eth1 to eth8 on every node (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        @@ networking.gke.io/interfaces:
+    Good: a job that does not use these NICs (fit-claims; snapshot=snapshot-gke-displaced.yaml)
+        @@ containers:
     Source: NVIDIA/aicr#2265; GoogleCloudPlatform/gke-networking-api apis/network/v1/annotations.go.
     """
     for pod, _, verdicts, _ in _placed(view, "none"):

@@ -33,10 +33,13 @@ def network_not_found(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: write the names that `kubectl get networks.networking.gke.io` prints.
     Silent: snapshots that neither hold Network objects nor nodes with network resources.
-    Bad: a network of another cluster
-        networking.gke.io/interfaces: '[{"interfaceName":"eth1","network":"vpc1"}]'
-    Good: a name of this one
-        networking.gke.io/interfaces: '[{"interfaceName":"eth1","network":"gpu-nic0"}]'
+    Bad: a network of another cluster (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        ~ "network":"gpu-nic-7" => "network":"other-gpu-nic-7" # <-
+    Bad: two networks of another cluster (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        ~ "network":"gpu-nic-6" => "network":"other-gpu-nic-6" # <-
+        ~ "network":"gpu-nic-7" => "network":"other-gpu-nic-7"
+    Good: the cluster's names (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        @@ networking.gke.io/interfaces:
     Source: GoogleCloudPlatform/gke-networking-api@f5ca9a2 apis/network/v1.
     """
     snapshot = view.snapshot
@@ -86,10 +89,15 @@ def runtime_differs(manifest: Manifest, snapshot: Snapshot) -> Iterator[Finding]
 
     Fix: apply the file, or take the installed runtime over.
     Silent: fields that only the cluster has, as the API server fills in defaults.
-    Bad: another image than the installed runtime's
-        image: nvcr.io/nvidia/pytorch:25.06-py3
-    Good: the same
-        image: nvcr.io/nvidia/pytorch:25.04-py3
+    Bad: another image than the installed runtime's (fit-trainer; snapshot=snapshot-eks.yaml)
+        ~ image: registry.example/train:1 => image: registry.example/train:2 # <-
+    Bad: another number of nodes (fit-trainer; snapshot=snapshot-eks.yaml)
+        ~ numNodes: 1 => numNodes: 4 # <-
+    Good: what is installed (fit-trainer; snapshot=snapshot-eks.yaml)
+        @@ kind: ClusterTrainingRuntime
+    Good: a runtime of another name (fit-trainer; snapshot=snapshot-eks.yaml)
+        ~ name: cpu-runtime => name: cpu-runtime-next
+        ~ name: cpu-runtime => name: cpu-runtime-next
     Source: kubeflow/trainer@dc7656a pkg/runtime/core/trainingruntime.go.
     """
     if manifest.kind not in ("TrainingRuntime", "ClusterTrainingRuntime") or manifest.name is None:
@@ -146,10 +154,16 @@ def trainer_version(manifest: Manifest, snapshot: Snapshot, settings: object) ->
 
     Fix: set `trainer-version` to the installed release.
     Silent: images by digest or without a version.
-    Bad: 2.2 configured, 2.1 installed
-        trainer-version: "2.2"
-    Good: the installed one
-        trainer-version: "2.1"
+    Bad: 2.3 configured, 2.2 installed (fit-trainer; trainer-version=2.3; snapshot=snapshot-eks.yaml)
+        @@ ---
+          apiVersion: trainer.kubeflow.org/v1alpha1 # <-
+    Bad: 2.1 configured (fit-trainer; trainer-version=2.1; snapshot=snapshot-eks.yaml)
+        @@ ---
+          apiVersion: trainer.kubeflow.org/v1alpha1 # <-
+    Good: the installed one (fit-trainer; trainer-version=2.2; snapshot=snapshot-eks.yaml)
+        @@ kind: TrainJob
+    Good: a cluster whose Trainer is not in the snapshot (fit-trainer; trainer-version=2.3; snapshot=snapshot-gke.yaml)
+        @@ kind: TrainJob
     Source: kubeflow/trainer releases 2.0 to 2.3.
     """
     if manifest.group != "trainer.kubeflow.org" or manifest.kind != "TrainJob":
@@ -193,10 +207,38 @@ def kind_not_installed(manifest: Manifest, snapshot: Snapshot) -> Iterator[Findi
 
     Fix: install the operator, or write the version that the cluster serves.
     Silent: snapshots without custom resource definitions; Kubernetes' own kinds.
-    Bad: a version that is not served
-        apiVersion: kubeflow.org/v2alpha1
-    Good: the one that is
-        apiVersion: trainer.kubeflow.org/v1alpha1
+    Bad: an operator that is not installed (whole; snapshot=snapshot-eks.yaml)
+        apiVersion: kubeflow.org/v1 # <-
+        kind: PyTorchJob
+        metadata: {name: train}
+        spec:
+          pytorchReplicaSpecs:
+            Master:
+              replicas: 1
+              template:
+                spec:
+                  containers:
+                    - name: pytorch
+                      image: registry.example/train:1
+    Bad: a queueing system that is not installed (whole; snapshot=snapshot-eks.yaml)
+        apiVersion: batch.volcano.sh/v1alpha1 # <-
+        kind: Job
+        metadata: {name: train}
+        spec:
+          minAvailable: 1
+          tasks:
+            - name: one
+              replicas: 1
+              template:
+                spec:
+                  restartPolicy: Never
+                  containers:
+                    - name: main
+                      image: registry.example/train:1
+    Good: a kind that is (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        @@ kind: JobSet
+    Good: a kind of Kubernetes itself (fit-job; snapshot=snapshot-eks.yaml)
+        @@ kind: Job
     Source: kubernetes/apiextensions-apiserver.
     """
     if not snapshot.collected("CustomResourceDefinition") or manifest.partial or open_value(manifest.api_version):
@@ -248,10 +290,17 @@ def quota_or_limits(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: ask for less, state what the quota wants stated, or have the quota raised.
     Silent: files without a namespace; quotas with scopes; what others use of a quota.
-    Bad: 16 GPUs of a quota of 8
-        requests.nvidia.com/gpu: "8"
-    Good: room for the whole job
-        requests.nvidia.com/gpu: "16"
+    Bad: 320 CPUs in all of a quota of 300 (fit-job; snapshot=snapshot-eks.yaml)
+        ~ cpu: 90 => cpu: 160
+        ~ cpu: 90 => cpu: 160 # <-
+    Bad: more memory than the namespace allows a container (fit-job; snapshot=snapshot-eks.yaml)
+        @@ limits:
+        ~ memory: 1000Gi => memory: 1600Gi # <-
+    Good: room for the whole job (fit-job; snapshot=snapshot-eks.yaml)
+        @@ suspend: true
+          parallelism: 2
+    Good: a file that names no namespace (fit-set; snapshot=snapshot-eks.yaml)
+        @@ kind: StatefulSet
     Source: kubernetes/kubernetes@05e7cb2 pkg/quota/v1/evaluator/core/pods.go; @0061479 plugin/pkg/admission/limitranger.
     """
     namespace = view.namespace
@@ -398,10 +447,17 @@ def queue(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: name a queue of the namespace; have the resource added to the ClusterQueue.
     Silent: queues that were not collected; cpu, memory and pods where the pods do not ask for them.
-    Bad: a queue that covers GPUs alone
-        coveredResources: [cpu, memory, nvidia.com/gpu]
-    Good: the NICs too
-        coveredResources: [cpu, memory, nvidia.com/gpu, vpc.amazonaws.com/efa]
+    Bad: a queue of another name (fit-job; snapshot=snapshot-eks.yaml)
+        ~ queue-name: team => queue-name: teams # <-
+    Bad: a resource that the queue does not cover (fit-job; snapshot=snapshot-eks.yaml)
+          vpc.amazonaws.com/efa: 32
+        + hugepages-2Mi: 5Gi # <-
+    Good: a queue of the namespace (fit-job; snapshot=snapshot-eks.yaml)
+        @@ labels:
+          kueue.x-k8s.io/queue-name: team
+    Good: no queue (fit-job; snapshot=snapshot-eks.yaml)
+        - labels:
+        -   kueue.x-k8s.io/queue-name: team
     Source: kubernetes-sigs/kueue@8eab687 pkg/scheduler/flavorassigner/flavorassigner.go.
     """
     label = view.workload.manifest.root.scalar("metadata", "labels", _QUEUE)
@@ -459,10 +515,18 @@ def claim(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: write the names that `kubectl get deviceclasses` or `kubectl get network-attachment-definitions` print.
     Silent: kinds that were not collected; templates that another file may bring.
-    Bad: a class that no driver brought
-        deviceClassName: gpu.example.com
-    Good: the driver's
-        deviceClassName: gpu.nvidia.com
+    Bad: a class that no driver brought (fit-claims; snapshot=snapshot-eks.yaml)
+        @@ name: gpu
+          resourceClaimTemplateName: one-gpu # <-
+        ~ deviceClassName: gpu.nvidia.com => deviceClassName: gpu.example.com
+    Bad: an attachment that does not exist (fit-job; snapshot=snapshot-eks.yaml)
+        ~ cni.cncf.io/networks: fast => cni.cncf.io/networks: faster # <-
+    Good: the driver's class (fit-claims; snapshot=snapshot-eks.yaml)
+        @@ exactly:
+          deviceClassName: gpu.nvidia.com
+    Good: the attachment's own name (fit-job; snapshot=snapshot-eks.yaml)
+        @@ annotations:
+          k8s.v1.cni.cncf.io/networks: fast
     Source: kubernetes/kubernetes@v1.35.2 pkg/scheduler/framework/plugins/dynamicresources.
     """
     snapshot = view.snapshot
@@ -532,10 +596,18 @@ def installer_missing(view: PlacedJob) -> Iterator[Finding]:
 
     Fix: install it.
     Silent: DaemonSets that were not collected.
-    Bad: a cluster without the installer
-        daemonset: none
-    Good: the installer of the fabric
-        daemonset: nccl-tcpxo-installer
+    Bad: a cluster without the injector and the installer (tcpxo-jobset; snapshot=snapshot-gke-bare.yaml)
+        @@ devices.gke.io/container.tcpxo-daemon: # <-
+        @@ image: mirror.example/gpudirect-tcpxo/tcpgpudmarxd-dev # <-
+    Bad: the same for a single pod (tcpxo-jobset; snapshot=snapshot-gke-bare.yaml)
+        ~ parallelism: 2 => parallelism: 1
+        ~ completions: 2 => completions: 1
+        @@ devices.gke.io/container.tcpxo-daemon: # <-
+        @@ image: mirror.example/gpudirect-tcpxo/tcpgpudmarxd-dev # <-
+    Good: both are there (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        @@ kind: JobSet
+    Good: DaemonSets that were not collected, and a pod that needs none (fit-job; snapshot=snapshot-eks.yaml)
+        @@ kind: Job
     Source: GoogleCloudPlatform/container-engine-accelerators@992db81.
     """
     snapshot = view.snapshot
