@@ -137,7 +137,7 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
     summary = Summary(
         lint.files,
         sum(1 for d in lint.workspace.documents if d.document.source.reported),
-        len(lint.jobs) + sum(1 for m in lint.workspace.manifests if m.kind == "TrainJob"),
+        len(lint.jobs) + lint.unresolved,
         errors=sum(1 for f in live if f.severity == "error"),
         warnings=sum(1 for f in live if f.severity == "warning"),
         notes=sum(1 for f in live if f.severity == "note"),

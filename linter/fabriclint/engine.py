@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.document import Document, Manifest, Role, Source
-from fabriclint.finding import Finding, Severity
+from fabriclint.finding import Finding, Related
 from fabriclint.kinds import carries_pods, workload_of, wrapped_objects
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.pod import Lookup, PodView, WorkerPod
 from fabriclint.rule import FabricMatch, Pack, Rule
+from fabriclint.silence import silence
 from fabriclint.views import JobView, PlacedJob, RuntimeView, TrainJobView
-from fabriclint.workload import Workload
+from fabriclint.workload import Landing, Workload
 
 if TYPE_CHECKING:
     from fabriclint.config import Settings
@@ -91,6 +92,8 @@ class Lint:
     jobs: list[JobView]
     rules: list[Rule]
     files: int
+    #: TrainJobs whose pods are not known.
+    unresolved: int = 0
 
 
 def read_workspace(
@@ -259,15 +262,15 @@ def run_rules(
     jobs: list[JobView] = []
     #: Objects of kinds with pods that have no pod template: only their controller's refusal can be judged.
     podless: list[JobView] = []
-    trainjobs = [m for m in workspace.manifests if m.kind == "TrainJob" and m.group == AICR_GROUP]
     used: dict[int, list[Manifest]] = {}
     snapshots: dict[str, Any] = {}
-    pairs: list[tuple[Manifest, Manifest | None]] = []
-    for trainjob in trainjobs:
-        runtime = runtime_of(workspace, trainjob)
-        pairs.append((trainjob, runtime))
-        if runtime is not None:
-            used.setdefault(id(runtime), []).append(trainjob)
+
+    def made(workload: Workload, contract: str, declared: str | None) -> JobView:
+        return make_job(workload, lookup, pack.fabric_of, contract, declared)
+
+    trainjobs = [m for m in workspace.manifests if m.kind == "TrainJob" and m.group == AICR_GROUP]
+    resolved = _trainjob_views(workspace, trainjobs, used, settings, made) if trainjobs else []
+    through = {id(v.runtime) for v in resolved if v.job is not None}
     for manifest in workspace.manifests:
         if not manifest.document.source.reported:
             continue
@@ -278,37 +281,26 @@ def run_rules(
             path = settings.for_path(manifest.uri)
             contract = contract_of(manifest, path.contract)
             views.append(RuntimeView(manifest, used.get(id(manifest), []), path.trainer_version, contract))
-        if not carries_pods(manifest.group, manifest.kind):
+        if not carries_pods(manifest.group, manifest.kind) or id(manifest) in through:
             continue
         workload = workload_of(manifest)
         if workload is None:
             continue
         path = settings.for_path(manifest.uri)
         workload.runtime_alone = manifest.kind in RUNTIME_KINDS
-        contract = contract_of(manifest, path.contract)
-        job = make_job(workload, lookup, pack.fabric_of, contract, path.fabric)
+        job = made(workload, contract_of(manifest, path.contract), path.fabric)
         if workload.sites:
             jobs.append(job)
         else:
             podless.append(job)
-    for trainjob, runtime in pairs:
-        if not trainjob.document.source.reported or trainjob.partial:
-            continue
-        path = settings.for_path(trainjob.uri)
-        view = TrainJobView(
-            trainjob,
-            runtime,
-            path.trainer_version,
-            path.trainer_version_set,
-            contract_of(trainjob, path.contract),
-        )
-        views.append(view)
+    views.extend(resolved)
+    jobs.extend(v.job for v in resolved if v.job is not None)
     for job in jobs:
         views.append(job)
         views.extend(job.pods)
         manifest = job.workload.manifest
         snapshot = _snapshot_of(manifest, settings, notes, snapshots)
-        if snapshot is not None and not used.get(id(manifest)):
+        if snapshot is not None and not (used.get(id(manifest)) and job.workload.runtime_alone):
             views.append(PlacedJob(job, snapshot))
     findings: list[Finding] = []
     by_class: dict[type, list[Rule]] = {}
@@ -323,6 +315,31 @@ def run_rules(
                 for rule in some:
                     findings.extend(_run(rule, view, settings, notes, snapshots))
     return findings, jobs
+
+
+def _trainjob_views(
+    workspace: Workspace,
+    trainjobs: list[Manifest],
+    used: dict[int, list[Manifest]],
+    settings: Settings,
+    made: Callable[[Workload, str, str | None], JobView],
+) -> list[TrainJobView]:
+    """The views of the TrainJobs that are judged; `used` is filled with the TrainJobs of each runtime in view."""
+    from fabriclint.trainer.lookup import RuntimeLookup
+    from fabriclint.trainjobs import view_of
+
+    others = RuntimeLookup()
+    for manifest in workspace.manifests:
+        others.add(manifest)
+    views: list[TrainJobView] = []
+    for trainjob in trainjobs:
+        runtime = runtime_of(workspace, trainjob)
+        if runtime is not None:
+            used.setdefault(id(runtime), []).append(trainjob)
+        if trainjob.document.source.reported and not trainjob.partial:
+            contract = contract_of(trainjob, settings.for_path(trainjob.uri).contract)
+            views.append(view_of(trainjob, runtime, others, settings, contract, made))
+    return views
 
 
 def runtime_of(workspace: Workspace, trainjob: Manifest) -> Manifest | None:
@@ -351,7 +368,10 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note], snapshots
             extra["snapshot"] = _snapshot_of(view, settings, notes, snapshots)
             if extra["snapshot"] is None:
                 return
+        landing = _landing_of(view)
         for found in rule.check(view, **extra):
+            if landing is not None:
+                found = replace(found, place=landing(found.place), related=_shown(found.related))
             yield replace(
                 found,
                 code=found.code or rule.code,
@@ -375,6 +395,20 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note], snapshots
         )
 
 
+def _landing_of(view: Any) -> Landing | None:
+    landing = getattr(view, "landing", None)
+    if landing is None:
+        job = getattr(view, "job", None)
+        workload = getattr(view, "workload", None) or getattr(job, "workload", None)
+        landing = getattr(workload, "landing", None)
+    return landing
+
+
+def _shown(related: tuple[Related, ...]) -> tuple[Related, ...]:
+    """Related places that a reader can open: not those in a runtime that Trainer ships."""
+    return tuple(r for r in related if r.place.node.source.doc is not None)
+
+
 def _snapshot_of(view: Any, settings: Settings, notes: list[Note], snapshots: dict[str, Any]) -> Any:
     """The cluster snapshot that the configuration names for the view's file, else None; each is read once a run."""
     owner = getattr(view, "manifest", None) or getattr(getattr(view, "workload", None), "manifest", None) or view
@@ -393,58 +427,6 @@ def _snapshot_of(view: Any, settings: Settings, notes: list[Note], snapshots: di
             snapshots[given] = None
             notes.append(Note("error", "unreadable", given, str(error)))
     return snapshots[given]
-
-
-def silence(findings: list[Finding], rules: list[Rule]) -> list[Finding]:
-    """Drop consequences of reported causes, and what stands twice."""
-    yields = {r.code: set(r.yields_to) for r in rules}
-    on_line = {r.code: set(r.yields_on_line) for r in rules}
-    by_subject: dict[int, set[str]] = {}
-    by_manifest: dict[int, set[str]] = {}
-    for f in findings:
-        if f.severity is Severity.NOTE:
-            continue
-        by_subject.setdefault(id(f.subject), set()).add(f.code)
-        root = _root(f.place.node)
-        by_manifest.setdefault(id(root), set()).add(f.code)
-    silenced: dict[int, set[str]] = {}
-    for f in findings:
-        for code in f.silences:
-            silenced.setdefault(id(f.subject), set()).add(code)
-    kept: list[Finding] = []
-    for f in findings:
-        causes = yields.get(f.code, set())
-        if causes and (
-            causes & by_subject.get(id(f.subject), set()) or causes & by_manifest.get(id(_root(f.place.node)), set())
-        ):
-            continue
-        if f.code in silenced.get(id(f.subject), set()):
-            continue
-        kept.append(f)
-    if not any(on_line.get(f.code) for f in kept):
-        return kept
-    spots = [_spot(f) for f in kept]
-    lines: dict[tuple[int, int], set[str]] = {}
-    for f, spot in zip(kept, spots, strict=True):
-        lines.setdefault(spot, set()).add(f.code)
-    return [f for f, spot in zip(kept, spots, strict=True) if not (on_line.get(f.code, set()) & lines[spot])]
-
-
-def _root(node: Node) -> Node:
-    node = node.source
-    while node.parent is not None:
-        node = node.parent
-    return node
-
-
-def _spot(f: Finding) -> tuple[int, int]:
-    node = f.place.node.source
-    document = node.doc
-    if document is None:
-        return (id(node), 0)
-    from fabriclint.locate import locate
-
-    return (id(document.source), locate(f.place).line)
 
 
 def fingerprint(code: str, manifest: Manifest | None, pointer: str, detail: str) -> str:
@@ -525,8 +507,12 @@ def lint(
     _partial_files(workspace)
     rules = enabled_rules(pack, settings)
     findings, jobs = run_rules(workspace, rules, pack, settings, notes)
-    findings = silence(findings, rules)
-    return Lint(workspace, findings, notes, jobs, rules, len(pairs))
+    findings = silence(findings, rules, jobs)
+    resolved = {id(job.workload.manifest) for job in jobs}
+    unresolved = sum(
+        m.kind == "TrainJob" and m.document.source.reported and id(m) not in resolved for m in workspace.manifests
+    )
+    return Lint(workspace, findings, notes, jobs, rules, len(pairs), unresolved)
 
 
 def read_references(workspace: Workspace, settings: Settings, notes: list[Note]) -> None:

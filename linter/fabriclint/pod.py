@@ -40,6 +40,8 @@ class Environment:
 
     variables: dict[str, Variable] = field(default_factory=dict)
     open: bool = False
+    #: Told when a value is asked for that cannot be seen.
+    unseen: Callable[[str, Node | None], None] | None = None
 
     def __contains__(self, name: str) -> bool:
         return name in self.variables
@@ -51,9 +53,10 @@ class Environment:
     def value(self, name: str) -> str | Unknown | None:
         """Its value; UNKNOWN when it cannot be seen or may be set out of view; None when absent for certain."""
         found = self.variables.get(name)
-        if found is not None:
-            return found.value
-        return UNKNOWN if self.open else None
+        value: str | Unknown | None = found.value if found is not None else (UNKNOWN if self.open else None)
+        if isinstance(value, Unknown) and self.unseen is not None:
+            self.unseen(f"the variable {name}", found.place.node if found is not None else None)
+        return value
 
     def starting(self, *prefixes: str) -> list[Variable]:
         """The variables whose names begin so, in the order they were set."""
@@ -77,9 +80,12 @@ class ContainerView:
     def image(self) -> str | Unknown | None:
         """The image reference; UNKNOWN when open or when a TrainJob may give another."""
         text = self.node.string("image")
-        if text is None:
-            return UNKNOWN if self.pod.workload.runtime_alone else None
-        return UNKNOWN if open_value(text) else text
+        if text is None and not self.pod.workload.runtime_alone:
+            return None
+        if text is None or open_value(text):
+            self.pod.lookup.unseen(f"the image of container '{self.name}'", self.image_node)
+            return UNKNOWN
+        return text
 
     @property
     def image_name(self) -> str:
@@ -150,14 +156,15 @@ class ContainerView:
         node = self.resource_node(resource)
         if node is None:
             return None
-        if not isinstance(node, Scalar) or node.open:
-            return UNKNOWN
-        if node.value is None or node.value == "":
+        if isinstance(node, Scalar) and (node.value is None or node.value == ""):
             return Decimal(0)
-        if isinstance(node.value, bool):
+        parsed = None
+        if isinstance(node, Scalar) and not node.open and node.value is not None and not isinstance(node.value, bool):
+            parsed = parse_quantity(node.value)
+        if parsed is None:
+            self.pod.lookup.unseen(f"the amount of {resource}", node)
             return UNKNOWN
-        parsed = parse_quantity(node.value)
-        return UNKNOWN if parsed is None else parsed
+        return parsed
 
     def resource_node(self, resource: str) -> Node | None:
         """The node of the resource in limits, else in requests."""
@@ -185,8 +192,10 @@ class ContainerView:
         for path in (("resources",), ("resources", "limits"), ("resources", "requests")):
             node = self.node.at(*path)
             if isinstance(node, Scalar) and node.value is not None:
+                self.pod.lookup.unseen("the resources", node)
                 return True
             if isinstance(node, Mapping) and any(open_value(k) for k in node.fields):
+                self.pod.lookup.unseen("the resources", node)
                 return True
         return False
 
@@ -242,7 +251,7 @@ class ContainerView:
     @cached_property
     def env(self) -> Environment:
         """`env` and `envFrom`, without what the start text exports."""
-        made = Environment()
+        made = Environment(unseen=self.pod.lookup.unseen)
         for entry in self.node.mappings("envFrom"):
             self.pod.add_env_from(made, entry)
         listed = self.node.at("env")
@@ -279,7 +288,7 @@ class ContainerView:
     @cached_property
     def seen_env(self) -> Environment:
         """`env` followed by what the start text exports."""
-        made = Environment(dict(self.env.variables), self.env.open)
+        made = Environment(dict(self.env.variables), self.env.open, self.pod.lookup.unseen)
         for variable in self.start.exports:
             made.variables.pop(variable.name, None)
             made.variables[variable.name] = variable
@@ -287,7 +296,11 @@ class ContainerView:
 
     # Where a missing thing is reported (rules.md, "Line of a missing thing").
     def missing(self, *path: str) -> Place:
-        """The deepest key that exists along the path, else the container's name."""
+        """The deepest key that exists along the path, else the container's name; in a TrainJob's pod, the user's line."""
+        landing = self.pod.workload.landing
+        landed = landing.missing(self, *path) if landing is not None else None
+        if landed is not None:
+            return landed
         node = self.node.nearest(*path)
         if node is self.node:
             return self.name_place
@@ -295,8 +308,8 @@ class ContainerView:
 
     @property
     def name_place(self) -> Place:
-        """The container's name, else the container itself."""
-        name = self.node.at("name")
+        """The container's name where the container is defined (not where a patch repeats it), else the container."""
+        name = self.node.source.at("name") or self.node.at("name")
         return Place(name if name is not None else self.node)
 
 
@@ -456,6 +469,7 @@ class PodView:
             if pod.site.pods is None:
                 return 1
             if isinstance(pod.site.pods, Unknown):
+                self.lookup.unseen("how many pods the job has", pod.site.holder)
                 return UNKNOWN
             total += pod.site.pods
         return total
@@ -467,6 +481,7 @@ class PodView:
         if isinstance(count, Unknown):
             return UNKNOWN
         if self.workload.runtime_alone and count < 2:
+            self.lookup.unseen("how many nodes a TrainJob asks for", None)
             return UNKNOWN
         return count >= 2
 
@@ -485,7 +500,7 @@ class PodView:
     @cached_property
     def ranks_env(self) -> Environment:
         """The environment of the ranks (rules.md): env, exports, `mpirun -x` of the launcher, Ray's runtimeEnvYAML."""
-        made = Environment()
+        made = Environment(unseen=self.lookup.unseen)
         worker = self.worker
         if worker is None:
             return made
@@ -594,6 +609,13 @@ class Lookup:
     ) -> None:
         self._config_map = config_map
         self._claim_classes = claim_classes
+        #: Hears what rules asked for and could not see (`explain`).
+        self.listener: Callable[[str, Node | None], None] | None = None
+
+    def unseen(self, what: str, where: Node | None) -> None:
+        """Called by the views when something that is asked for cannot be seen from the files."""
+        if self.listener is not None:
+            self.listener(what, where)
 
     def config_map(self, workload: Workload, name: str) -> Mapping | None:
         """The data of a ConfigMap in view, else None."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabriclint.document import Manifest
 from fabriclint.pod import PodView
-from fabriclint.workload import Workload
+from fabriclint.workload import Landing, Workload
 
 if TYPE_CHECKING:
     from fabriclint.cluster.match import Blame, Pod, Verdict
@@ -41,15 +41,18 @@ class JobView:
 
 @dataclass(slots=True, eq=False)
 class TrainJobView:
-    """A TrainJob, the runtime it names when that is in view, and the pods the controller would make of both."""
+    """A TrainJob, the runtime it names when that is known, and the pods the controller would make of both."""
 
     manifest: Manifest
     runtime: Manifest | None
     version: str
     version_given: bool
     contract: str
+    #: What becomes of it (ResolvedJob), and the same with what is refused or lost mended, which `job` has the pods of.
     resolved: Any = None
+    meant: Any = None
     job: JobView | None = None
+    landing: Landing | None = None
 
 
 @dataclass(slots=True, eq=False)

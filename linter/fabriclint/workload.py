@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fabriclint.node import UNKNOWN, Mapping, Node, Unknown
 
 if TYPE_CHECKING:
     from fabriclint.document import Manifest
+    from fabriclint.finding import Place
+    from fabriclint.pod import ContainerView
 
 
 class PodRole(StrEnum):
@@ -49,6 +51,16 @@ class PodSite:
     runs_ranks: bool = False
 
 
+class Landing(Protocol):
+    """Sends a finding about a pod that is made of several objects to the line that a user would edit."""
+
+    def __call__(self, place: Place) -> Place:
+        """The place itself, or the user's line that has to do with it."""
+
+    def missing(self, container: ContainerView, *path: str) -> Place | None:
+        """Where a thing that the container lacks is reported; None for the container's own line."""
+
+
 @dataclass(slots=True, eq=False)
 class Workload:
     """One object with pods, its templates, and what is known of it as a job."""
@@ -59,6 +71,8 @@ class Workload:
     root: Mapping | None = None
     #: The ResolvedJob of a TrainJob, else None.
     resolved: object | None = None
+    #: Where findings about its pods stand, when those are made of several objects.
+    landing: Landing | None = None
     #: A runtime judged by itself: image, command, env and counts may come from a TrainJob.
     runtime_alone: bool = False
 

@@ -101,8 +101,20 @@ def test_what_no_node_can_take_is_said(tmp_path: Path, nodes: list[dict[str, Any
     assert code in found and failed == []
 
 
-def test_a_trainjob_is_not_judged_against_nodes_while_its_pods_are_not_resolved(tmp_path: Path) -> None:
-    assert said(tmp_path, TRAINJOB, [node("a"), node("b")]) == (set(), [])
+def test_a_trainjob_is_judged_by_the_pods_that_it_and_its_runtime_make(tmp_path: Path) -> None:
+    found, failed = said(tmp_path, TRAINJOB, [node("a"), node("b")])
+    assert found and found <= {"FIT004", "FIT007"} and failed == []
+    assert said(tmp_path, TRAINJOB.replace("pool: nowhere", "pool: gpu"), [node("a"), node("b")]) == (set(), [])
+
+
+def test_the_count_of_a_trainjob_is_what_asks_for_nodes(tmp_path: Path) -> None:
+    text = TRAINJOB.replace("pool: nowhere", "pool: gpu").replace("trainer: {numNodes: 2}", "trainer: {numNodes: 3}")
+    assert said(tmp_path, text, [node("a"), node("b")])[0] == {"FIT017"}
+
+
+def test_a_runtime_that_no_trainjob_uses_is_judged_alone_against_nodes(tmp_path: Path) -> None:
+    runtime = TRAINJOB.partition("---\n")[0]
+    assert said(tmp_path, runtime, [node("a"), node("b")])[0]
 
 
 def test_a_snapshot_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:

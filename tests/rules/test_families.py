@@ -151,6 +151,8 @@ spec:
                     - name: node
                       image: registry.example/train:1
                       resources: {limits: {nvidia.com/gpu: 8}}
+                      volumeMounts: [{name: dshm, mountPath: /dev/shm}]
+                  volumes: [{name: dshm, emptyDir: {medium: Memory}}]
 """
 TRAINJOB = """\
 ---
