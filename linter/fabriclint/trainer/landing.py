@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fabriclint.finding import Place
 from fabriclint.kinds import ANCESTOR_LABEL
 from fabriclint.node import Mapping, Node, Sequence
-from fabriclint.trainer.patches import patches_of
+from fabriclint.trainer.job_patch import patches_of
 
 if TYPE_CHECKING:
     from fabriclint.document import Manifest
