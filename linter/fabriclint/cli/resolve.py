@@ -50,7 +50,7 @@ def _resolved(files: list[str], name: str | None, version_of: Any) -> list[Resol
         except OSError as problem:
             raise UsageError(f"{file}: cannot be read: {problem.strerror or 'unknown error'}.") from None
     workspace = read_workspace(inputs, [])
-    runtimes = RuntimeLookup()
+    runtimes = RuntimeLookup(closed=True)
     for manifest in workspace.manifests:
         runtimes.add(manifest)
     found = [m for m in workspace.manifests if m.kind == "TrainJob" and m.group == "trainer.kubeflow.org"]

@@ -1,316 +1,223 @@
-"""What a TrainJob and its runtime become: patches, counts, torch variables and the trainer block.
-
-Sources: kubeflow/trainer@dc7656a pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/{torch,jobset}.
-Policies other than torch and plain leave `jobset` None: what they build is not known here.
-"""
+"""What a TrainJob and its runtime become: the verdict of admission, and the JobSet that the controller applies."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+import re
 
 from fabriclint.document import Manifest
-from fabriclint.node import Mapping, Node, Scalar, Sequence, build, copy_tree
-from fabriclint.trainer.lookup import GROUP, KINDS, RuntimeLookup, reference
-from fabriclint.trainer.manager_path import is_domain_prefixed_path
-from fabriclint.trainer.merge import merge
+from fabriclint.node import Mapping, Node, build, copy_tree
+from fabriclint.trainer.admission import judge_runtime, judge_trainjob
+from fabriclint.trainer.assembly import Assembly, Count, PodSet, ancestor, complete, count_at
+from fabriclint.trainer.edit import is_absent
+from fabriclint.trainer.frameworks import apply_flux, apply_jax, apply_plain, apply_xgboost
+from fabriclint.trainer.jobset import build_jobset
+from fabriclint.trainer.lookup import GROUP, KINDS, RuntimeLookup, reference, shipped_runtime
+from fabriclint.trainer.mpi import apply_mpi
+from fabriclint.trainer.openness import decided
+from fabriclint.trainer.outcome import Host, Reason, ResolvedJob
+from fabriclint.trainer.patches import lay_patches, metadata_of, patch_entries
+from fabriclint.trainer.settle import settle
+from fabriclint.trainer.torch import apply_torch
+from fabriclint_schemas.trainer.load import Release, names, releases
 
-ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
-RESERVED_PET = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
-RESERVED_CONTAINERS = ("node", "dataset-initializer", "model-initializer")
-POLICIES = ("torch", "mpi", "jax", "xgboost", "flux")
+__all__ = ["Host", "Reason", "ResolvedJob", "resolve"]
 
-
-@dataclass(slots=True)
-class Reason:
-    """Why a TrainJob is refused: the stage, the user's node, its pointer and a sentence."""
-
-    stage: str
-    node: Node
-    pointer: str
-    message: str
-
-
-@dataclass(slots=True)
-class ResolvedJob:
-    """A TrainJob with its runtime, the verdict of admission, and the JobSet when it can be known."""
-
-    trainjob: Manifest | None
-    runtime: Manifest | None
-    runtime_ref: str
-    runtime_state: str
-    verdict: str = "unknown"
-    reasons: list[Reason] = field(default_factory=list)
-    jobset: Mapping | None = None
-    num_nodes: int | None = None
-    policy: str = "plainml"
-
-    def refuse(self, node: Node, message: str) -> None:
-        """Record a refusal by the webhook."""
-        self.reasons.append(Reason("webhook", node, node.pointer, message))
-        self.verdict = "rejected"
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
-def _items(node: Node, *path: str | int) -> list[Mapping]:
-    found = node.sequence(*path)
-    return [i for i in found.items if isinstance(i, Mapping)] if found is not None else []
+def resolve(trainjob: Manifest, runtimes: RuntimeLookup, version: str) -> ResolvedJob:
+    """What becomes of a TrainJob under a Trainer version ('2.0' to '2.3'); never raises on an odd tree."""
+    root = trainjob.root
+    job = ResolvedJob(trainjob, None, "", "unknown")
+    release = releases().get(version)
+    if release is None:
+        return job
+    _names(job, trainjob)
+    _schema(job, trainjob, version)
+    ref = reference(trainjob)
+    if ref is None:
+        return job
+    group, kind, name = ref
+    job.runtime_ref = f"{kind}/{name}"
+    where = root.nearest("spec", "runtimeRef")
+    if group != GROUP or kind not in KINDS:
+        known = " and ".join(KINDS)
+        job.refuse(where, f"'{kind}' of group '{group}' is no runtime; Trainer takes {known} of {GROUP}.", "R1")
+        return job
+    job.runtime, job.runtime_state = runtimes.get(kind, trainjob.namespace or "", name)
+    if job.runtime is None and job.runtime_state == "unknown":
+        job.runtime = shipped_runtime(version, kind, name)
+        job.runtime_state = "shipped" if job.runtime is not None else "unknown"
+    if job.runtime is None:
+        if runtimes.closed and runtimes.any_runtime and job.runtime_state == "unknown":
+            job.runtime_state = "missing"
+            place = f" in namespace '{trainjob.namespace or 'default'}'" if kind == KINDS[0] else ""
+            job.refuse(where, f"No {kind} '{name}'{place} is among the files, and Trainer {version} ships none.", "R1")
+        return job
+    if job.runtime_state != "shipped":
+        _names(job, job.runtime)
+        _schema(job, job.runtime, version)
+        judge_runtime(job, job.runtime, release)
+    _assemble(job, trainjob, job.runtime, runtimes, release)
+    if job.verdict != "rejected":
+        job.jobset = job.intended
+        known_all = decided(root) and decided(job.runtime.root)
+        job.verdict = "accepted" if known_all else "unknown"
+    return job
 
 
-def _named(items: list[Mapping], name: str) -> Mapping | None:
-    return next((i for i in items if i.string("name") == name), None)
+def _names(job: ResolvedJob, manifest: Manifest) -> None:
+    """Names that no object can have, and a version that no release serves."""
+    name = manifest.root.scalar("metadata", "name")
+    if name is not None and isinstance(name.value, str) and not name.open:
+        if not _SUBDOMAIN.fullmatch(name.value) or len(name.value) > 253:
+            job.refuse(name, f"'{name.value}' is no name that an object can have.", stage="name")
+    elif manifest.kind == "TrainJob" and name is None and manifest.root.at("metadata", "generateName") is None:
+        job.refuse(
+            manifest.root.nearest("metadata"), "A TrainJob needs 'metadata.name' or 'generateName'.", stage="name"
+        )
+    if manifest.version != names()["version"]:
+        where = manifest.root.nearest("apiVersion")
+        job.refuse(
+            where, f"No Trainer serves '{manifest.api_version}'; it is {GROUP}/{names()['version']}.", stage="name"
+        )
 
 
-def _whole(node: Node | None) -> int | None:
-    if isinstance(node, Scalar) and isinstance(node.value, int) and not isinstance(node.value, bool):
-        return node.value
-    return None
-
-
-def _child(parent: Mapping, key: str, cause: Node) -> Mapping:
-    there = parent.mapping(key)
-    if there is not None:
-        return there
-    made = build({}, cause)
-    assert isinstance(made, Mapping)
-    parent.put(key, made)
-    return made
-
-
-def _list(parent: Mapping, key: str, cause: Node) -> Sequence:
-    there = parent.sequence(key)
-    if there is None:
-        made = build([], cause)
-        assert isinstance(made, Sequence)
-        parent.put(key, made)
-        there = made
-    return there
-
-
-def _upsert(target: Sequence, entry: Node) -> None:
-    name = entry.string("name")
-    for index, item in enumerate(target.items):
-        if name is not None and item.string("name") == name:
-            entry.parent, entry.key = target, index
-            target.items[index] = entry
-            return
-    target.add(entry)
-
-
-def _ancestor(rj: Mapping) -> str | None:
-    return rj.string("template", "metadata", "labels", ANCESTOR)
-
-
-def _containers(rj: Mapping, key: str = "containers") -> list[Mapping]:
-    return _items(rj, "template", "spec", "template", "spec", key)
-
-
-def _check_schema(job: ResolvedJob, manifest: Manifest, version: str) -> None:
+def _schema(job: ResolvedJob, manifest: Manifest, version: str) -> None:
     from fabriclint.schema.validation import validate
 
     faults = validate(
         manifest.root, group=manifest.group, version=manifest.version, kind=manifest.kind, release=version
     )
     for fault in faults:
-        job.reasons.append(Reason("schema", fault.node, fault.node.pointer, fault.message))
-        job.verdict = "rejected"
+        job.refuse(fault.node, fault.message, stage="schema")
 
 
-def _judge(job: ResolvedJob, root: Mapping, rjs: list[Mapping]) -> None:
-    names = {rj.string("name") for rj in rjs}
-    for step in ("dataset", "model"):
-        given = root.at("spec", "initializer", step)
-        if given is None or (isinstance(given, Scalar) and given.value is None):
-            continue
-        rj = _named(rjs, f"{step}-initializer")
-        if rj is None:
-            job.refuse(given, f"the runtime has no replicated job '{step}-initializer'")
-        elif _named(_containers(rj) + _containers(rj, "initContainers"), f"{step}-initializer") is None:
-            job.refuse(given, f"the runtime's job '{step}-initializer' has no container of that name")
-    for patch in _items(root, "spec", "runtimePatches"):
-        manager = patch.scalar("manager")
-        if manager is not None and not manager.open and not is_domain_prefixed_path(manager.text):
-            job.refuse(manager, f"manager '{manager.text}' is not a domain-prefixed path")
-        for rj in _items(patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
-            name = rj.scalar("name")
-            if name is not None and not name.open and name.text not in names:
-                job.refuse(name, f"the runtime has no replicated job '{name.text}'")
-            for container in _containers(rj):
-                env = container.sequence("env")
-                if container.string("name") in RESERVED_CONTAINERS and env is not None and env.items:
-                    job.refuse(env, f"a patch must not set env of container '{container.string('name')}'")
-    if job.policy == "torch":
-        for entry in _items(root, "spec", "trainer", "env"):
-            if entry.string("name") in RESERVED_PET:
-                job.refuse(entry, f"env '{entry.string('name')}' is reserved for the torch policy")
+def _settled(manifest: Manifest, version: str) -> Mapping:
+    from fabriclint_schemas.load import schema_of
 
-
-def _number(value: Node | None) -> float:
-    if not isinstance(value, Scalar):
-        return 0
-    from fabriclint.quantity import parse_quantity
-
-    return float(parse_quantity(value.text) or 0)
-
-
-def _processes(trainer: Mapping, rjs: list[Mapping]) -> int | str:
-    given = _whole(trainer.at("numProcPerNode"))
-    if given is not None:
-        return given
-    looked = trainer.mapping("resourcesPerNode")
-    if looked is None:
-        for rj in rjs:
-            node = _named(_containers(rj), "node")
-            if node is not None and (rj.string("name") == "node" or _ancestor(rj) == "trainer"):
-                looked = node.mapping("resources")
-                break
-    cpus = 0.0
-    for half in ("requests", "limits"):
-        values = looked.mapping(half) if looked is not None else None
-        for name, value in values.fields.items() if values is not None else ():
-            if "gpu" in name.lower() and _number(value) > 0:
-                return "auto"
-            if name == "cpu" and cpus == 0:
-                cpus = _number(value)
-    return max(1, math.ceil(cpus))
-
-
-def _torch(name: str, count: int, trainer: Mapping, rj: Mapping, rjs: list[Mapping]) -> None:
-    node = _named(_containers(rj), "node")
-    if node is None:
-        return
-    env = _list(node, "env", trainer)
-    rank = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
-    for entry in (
-        {"name": "PET_NNODES", "value": str(count)},
-        {"name": "PET_NPROC_PER_NODE", "value": str(_processes(trainer, rjs))},
-        {"name": "PET_NODE_RANK", "valueFrom": rank},
-        {"name": "PET_MASTER_ADDR", "value": f"{name}-node-0-0.{name}"},
-        {"name": "PET_MASTER_PORT", "value": "29500"},
-    ):
-        _upsert(env, build(entry, trainer))
-    ports = _list(node, "ports", trainer)
-    port = build({"containerPort": 29500}, trainer)
-    for index, item in enumerate(ports.items):
-        if item.at("name") is None:
-            port.parent, port.key = ports, index
-            ports.items[index] = port
-            return
-    ports.add(port)
-
-
-def _trainer_block(trainer: Mapping, rj: Mapping, version: str) -> None:
-    rj.put("replicas", build(1, trainer))
-    node = _named(_containers(rj), "node")
-    if node is None:
-        return
-    for key in ("image", "command", "args"):
-        given = trainer.fields.get(key)
-        if given is not None and not (isinstance(given, Scalar) and given.value is None):
-            node.put(key, copy_tree(given), given.key_start, given.key_end)
-    for entry in _items(trainer, "env"):
-        _upsert(_list(node, "env", trainer), copy_tree(entry))
-    resources = trainer.mapping("resourcesPerNode")
-    if resources is None or not (resources.mapping("limits") or resources.mapping("requests")):
-        return
-    if version == "2.3":
-        there = _child(node, "resources", resources)
-        for half in ("limits", "requests"):
-            for name, value in getattr(resources.mapping(half), "fields", {}).items():
-                _child(there, half, resources).put(name, copy_tree(value), value.key_start, value.key_end)
-        return
-    made = copy_tree(resources)
-    assert isinstance(made, Mapping)
-    made.drop("claims")
-    node.put("resources", made, resources.key_start, resources.key_end)
-
-
-def _build(job: ResolvedJob, root: Mapping, runtime: Mapping, version: str) -> None:
-    template = runtime.mapping("spec", "template")
-    name = root.string("metadata", "name")
-    if template is None or name is None or template.mapping("spec") is None:
-        return
-    tree = copy_tree(template)
+    tree = copy_tree(manifest.root)
     assert isinstance(tree, Mapping)
+    schema = schema_of(GROUP, manifest.kind, names()["version"], version)
     spec = tree.mapping("spec")
-    assert spec is not None
-    rjs = _items(spec, "replicatedJobs")
-    for patch in _items(root, "spec", "runtimePatches"):
-        metadata = patch.mapping("trainingRuntimeSpec", "template", "metadata")
-        for key in ("labels", "annotations"):
-            values = metadata.mapping(key) if metadata is not None else None
-            for field_name, value in values.fields.items() if values is not None else ():
-                _child(_child(tree, "metadata", value), key, value).put(field_name, copy_tree(value))
-        for change in _items(patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
-            rj = _named(rjs, change.string("name") or "")
-            body = change.mapping("template")
-            if rj is not None and body is not None:
-                merge(_child(rj, "template", body), body)
-    trainer = root.mapping("spec", "trainer")
-    policy = runtime.mapping("spec", "mlPolicy")
-    first = True
-    for rj in rjs:
-        cause: Node = rj
-        count = _whole(rj.at("template", "spec", "parallelism"))
-        count = 1 if count is None else count
-        if _ancestor(rj) == "trainer":
-            if policy is not None:
-                count = _whole(policy.at("numNodes")) or 1
-                cause = policy.at("numNodes") or policy
-            count = max(count, 1)
-            wanted = trainer.at("numNodes") if trainer is not None else None
-            if first and wanted is not None and _whole(wanted) is not None:
-                count, cause = _whole(wanted) or 0, wanted
-            if first:
-                job.num_nodes = count
-                if job.policy == "torch" and trainer is not None:
-                    _torch(name, count, trainer, rj, rjs)
-            first = False
-            if trainer is not None:
-                _trainer_block(trainer, rj, version)
-        body = _child(_child(rj, "template", cause), "spec", cause)
-        body.put("parallelism", build(count, cause))
-        body.put("completions", build(count, cause))
-    made = build({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}, root)
-    named = build({"name": name, "namespace": root.string("metadata", "namespace") or "default"}, root)
-    assert isinstance(made, Mapping) and isinstance(named, Mapping)
-    for key in ("labels", "annotations"):
-        kept = tree.mapping("metadata", key)
-        if kept is not None:
-            named.put(key, kept)
-    suspend = root.at("spec", "suspend")
-    spec.put("suspend", copy_tree(suspend) if suspend is not None else build(False, root))
-    made.put("metadata", named)
-    made.put("spec", spec)
-    job.jobset = made
+    if schema is not None and spec is not None:
+        settle(spec, schema["properties"]["spec"])
+    return tree
 
 
-def resolve(trainjob: Manifest, runtimes: RuntimeLookup, version: str) -> ResolvedJob:
-    """What becomes of a TrainJob under a Trainer version ('2.0' to '2.3'); never raises on an odd tree."""
-    root = trainjob.root
-    ref = reference(trainjob)
-    job = ResolvedJob(trainjob, None, "", "unknown")
-    if ref is None:
-        return job
-    group, kind, name = ref
-    job.runtime_ref = f"{kind}/{name}"
-    if group != GROUP or kind not in KINDS:
-        job.refuse(root.nearest("spec", "runtimeRef"), f"unsupported runtime '{kind}.{group}'")
-        return job
-    job.runtime, job.runtime_state = runtimes.get(kind, trainjob.namespace or "", name)
-    _check_schema(job, trainjob, version)
-    if job.runtime is not None:
-        _check_schema(job, job.runtime, version)
-    if job.runtime is None or version not in ("2.2", "2.3"):
-        return job
-    runtime = job.runtime.root
-    policy = runtime.mapping("spec", "mlPolicy")
-    job.policy = next((p for p in POLICIES if policy is not None and p in policy.fields), "plainml")
-    _judge(job, root, _items(runtime, "spec", "template", "spec", "replicatedJobs"))
-    if (
-        job.policy in ("torch", "plainml")
-        and root.at("spec", "initializer") is None
-        and runtime.at("spec", "podGroupPolicy") is None
-        and not job.reasons
-    ):
-        _build(job, root, runtime, version)
-    return job
+def _name_of(trainjob: Mapping) -> tuple[str, Node] | None:
+    name = trainjob.scalar("metadata", "name")
+    if name is not None and name.value is not None:
+        return name.text, name
+    prefix = trainjob.scalar("metadata", "generateName")
+    if prefix is not None and prefix.value is not None:
+        return prefix.text + names()["generated_suffix"], prefix
+    return None
+
+
+def _assemble(
+    job: ResolvedJob, trainjob: Manifest, runtime: Manifest, runtimes: RuntimeLookup, release: Release
+) -> None:
+    """Judge the TrainJob against the patched template, then build the JobSet as far as it can be built."""
+    root = _trainjob_tree(trainjob, release)
+    made = _settled(runtime, release.name)
+    template = made.mapping("spec", "template")
+    spec = template.mapping("spec") if template is not None else None
+    named = _name_of(root)
+    if template is None or spec is None or named is None:
+        return
+    before = [j.string("name") for j in spec.mappings("replicatedJobs")]
+    lay_patches(root, spec, release)
+    for rj in spec.mappings("replicatedJobs"):
+        complete(rj)
+    policy = made.mapping("spec", "mlPolicy")
+    job.policy = next((p for p in release.policies if policy is not None and policy.mapping(p) is not None), "plainml")
+    assembly = Assembly(
+        release=release,
+        name=named[0],
+        name_node=named[1],
+        trainjob=root,
+        runtime_name=runtime.name or "",
+        policy=policy,
+        kind=job.policy,
+        gang=made.mapping("spec", "podGroupPolicy"),
+        spec=spec,
+    )
+    _metadata(assembly, template)
+    for rj in spec.mappings("replicatedJobs"):
+        count = count_at(rj.at("template", "spec", "parallelism")) or Count(1, rj)
+        if ancestor(rj) == "trainer" and policy is not None:
+            count = count_at(policy.at("numNodes")) or Count(1, policy)
+        assembly.podsets.append(PodSet(rj, count.at_least(1)))
+    judge_trainjob(job, assembly, runtimes, before)
+    if not _apply_policy(job, assembly):
+        return
+    _node_count(job, assembly)
+    space = trainjob.root.scalar("metadata", "namespace")
+    namespace = copy_tree(space) if space is not None and not is_absent(space) else build("default", trainjob.root)
+    job.intended = build_jobset(assembly, namespace)
+
+
+def _trainjob_tree(trainjob: Manifest, release: Release) -> Mapping:
+    """The TrainJob's own copy. Only its patches are serialised by Go's types; the rest is taken as written."""
+    from fabriclint_schemas.load import schema_of
+
+    tree = copy_tree(trainjob.root)
+    assert isinstance(tree, Mapping)
+    schema = schema_of(GROUP, "TrainJob", names()["version"], release.name)
+    fields = schema["properties"]["spec"]["properties"] if schema is not None else {}
+    for entry in patch_entries(tree, release):
+        if release.overrides in fields:
+            settle(entry, fields[release.overrides]["items"])
+    trainer = tree.mapping("spec", "trainer")
+    if trainer is not None and "trainer" in fields:
+        resources = trainer.mapping("resourcesPerNode")
+        below = fields["trainer"]["properties"]["resourcesPerNode"]["properties"]
+        for half in ("limits", "requests"):
+            amounts = resources.mapping(half) if resources is not None else None
+            if amounts is not None and amounts.fields:
+                settle(amounts, {"properties": dict.fromkeys(amounts.fields, below[half]["additionalProperties"])})
+    return tree
+
+
+def _metadata(assembly: Assembly, template: Mapping) -> None:
+    """Labels and annotations of the JobSet: the runtime's, then the patches' (2.0, 2.1: the TrainJob's)."""
+    sources: list[Mapping | None] = [template.mapping("metadata")]
+    if assembly.release.overrides == "runtimePatches":
+        sources += [metadata_of(e) for e in patch_entries(assembly.trainjob, assembly.release)]
+    if assembly.release.labels_in_spec:
+        sources.append(assembly.trainjob.mapping("spec"))
+    for source in sources:
+        for key, target in (("labels", assembly.labels), ("annotations", assembly.annotations)):
+            values = source.mapping(key) if source is not None else None
+            target.update(values.fields if values is not None else {})
+
+
+def _apply_policy(job: ResolvedJob, assembly: Assembly) -> bool:
+    """Run the plugins of the policy; False when the controller fails, so that there is no JobSet."""
+    if assembly.kind == "torch":
+        apply_torch(assembly)
+    elif assembly.kind == "mpi":
+        return apply_mpi(job, assembly)
+    elif assembly.kind == "jax":
+        return apply_jax(job, assembly)
+    else:
+        apply_plain(assembly)
+        if assembly.kind == "xgboost":
+            apply_xgboost(assembly)
+        elif assembly.kind == "flux":
+            return apply_flux(job, assembly)
+    return True
+
+
+def _node_count(job: ResolvedJob, assembly: Assembly) -> None:
+    table = names()
+    if assembly.kind != "mpi":
+        first = assembly.by_step("trainer")
+        job.num_nodes = first.count.value if first is not None else None
+        return
+    workers = assembly.by_name(table["node"])
+    launcher = assembly.by_name(table["launcher"]) if assembly.launcher_is_node else None
+    counts = [p.count.value for p in (workers, launcher) if p is not None]
+    known = [c for c in counts if c is not None]
+    job.num_nodes = sum(known) if counts and len(known) == len(counts) else None

@@ -1,0 +1,1 @@
+"""Kubeflow Trainer: what its releases differ in, the names its plugins use, and the runtimes it ships."""
