@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from fabriclint.node import Mapping
 from fabriclint.schema.fault import SchemaFault
@@ -34,6 +35,16 @@ def validate(root: Mapping, *, group: str, version: str, kind: str, release: str
     `release`: the Trainer release (`2.2`) that the object goes to, which also pins a JobSet; the newest when None.
     Empty for groups, kinds and versions without a schema.
     """
+    return list(_faults(root, group, version, kind, release))
+
+
+@lru_cache(maxsize=64)
+def _faults(root: Mapping, group: str, version: str, kind: str, release: str | None) -> tuple[SchemaFault, ...]:
+    """Kept for the last objects: several rules and the resolver ask for the faults of one."""
+    return tuple(_validate(root, group, version, kind, release))
+
+
+def _validate(root: Mapping, group: str, version: str, kind: str, release: str | None) -> list[SchemaFault]:
     from fabriclint.schema.walk import Walk, field_at
     from fabriclint_schemas.load import releases_of, schema_of
 
