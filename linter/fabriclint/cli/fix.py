@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabriclint.cli.check import Request, UsageError, report_of
+from fabriclint.fix.mend import Mended, encode, mend
 
 if TYPE_CHECKING:
-    from fabriclint.fix.plan import Plan
-    from fabriclint.report.model import Report, ReportedFinding
-
-#: A fix may uncover another one; more passes than this mean that two fixes undo each other.
-_PASSES = 10
-
-
-@dataclass(slots=True)
-class _Mended:
-    """What was fixed: for each path the text before and after, and the findings that were mended there."""
-
-    before: dict[str, str] = field(default_factory=dict)
-    after: dict[str, str] = field(default_factory=dict)
-    fixed: list[ReportedFinding] = field(default_factory=list)
+    from fabriclint.report.model import Report
 
 
 def run_fix(request: Request, show: Callable[[Report], int]) -> int:
@@ -32,10 +20,17 @@ def run_fix(request: Request, show: Callable[[Report], int]) -> int:
     options = request.options
     if request.stdin is not None and not options.diff:
         raise UsageError("--fix cannot write to standard input; --diff prints what it would change.")
-    first = report_of(request)
-    mended, report = _mend(request, first)
+    seen: list[Report] = []
+
+    def lint(texts: dict[str, bytes]) -> Report:
+        request.texts.update(texts)
+        seen.append(report_of(request))
+        return seen[-1]
+
+    mended = mend(lint, unsafe=options.unsafe_fixes)
     if options.diff:
-        return _print_diff(request, mended, first)
+        return _print_diff(request, mended, seen[0])
+    report = mended.report
     failed = _write(request, mended)
     told = _told(mended, listed=options.show_fixes)
     if told and request.format == "text" and not options.statistics:
@@ -48,59 +43,16 @@ def run_fix(request: Request, show: Callable[[Report], int]) -> int:
     return 2 if failed else code
 
 
-def _mend(request: Request, report: Report) -> tuple[_Mended, Report]:
-    """Fix, lint the result, fix what that shows, until nothing is left to do."""
-    from fabriclint.fix.plan import Planner, combine
-
-    mended = _Mended()
-    encodings: dict[str, tuple[str, bool]] = {}
-    for _ in range(_PASSES):
-        chosen = _chosen(report, unsafe=request.options.unsafe_fixes)
-        if not chosen:
-            break
-        plans = [plan for _, plan in chosen]
-        for plan in plans:
-            for part in plan.parts:
-                encodings.setdefault(part.source.uri, (part.source.encoding, part.source.bom))
-        texts, made = combine(plans, Planner())
-        if not texts:
-            break
-        kept = {id(plan) for plan in made}
-        mended.fixed += list({id(f): f for f, plan in chosen if id(plan) in kept}.values())
-        for path, text in texts.items():
-            mended.before.setdefault(path, report.sources[path])
-            mended.after[path] = text
-            request.texts[path] = encode(text, *encodings[path])
-        report = report_of(request)
-    return mended, report
-
-
-def _chosen(report: Report, *, unsafe: bool) -> list[tuple[ReportedFinding, Plan]]:
-    from fabriclint.fix.plan import Plan
-
-    out = []
-    for f in report.findings:
-        if f.suppressed is None and f.fix is not None and f.fix.edits and (unsafe or f.fix.applicability == "safe"):
-            out += [(f, plan) for plan in f.fix.plans if isinstance(plan, Plan)]
-    return out
-
-
-def encode(text: str, encoding: str, bom: bool) -> bytes:
-    """A text as the bytes it was read from: the same encoding, with its byte order mark when there was one."""
-    return ("\ufeff" if bom else "").encode(encoding) + text.encode(encoding)
-
-
-def _write(request: Request, mended: _Mended) -> list[str]:
+def _write(request: Request, mended: Mended) -> list[str]:
     """Write the files; returns a sentence for each that could not be."""
     paths = {found.uri: found.path for _, listed in request.groups for found in listed}
     failed = []
     for uri in sorted(mended.after):
         path = Path(paths[uri]).resolve()
         try:
-            # The file may have changed since it was read, or hold bytes that are no text.
             data = path.read_bytes()
             if _decoded(data) != mended.before[uri]:
-                failed.append(f"'{uri}' is not written: it holds bytes that are no text, or it changed meanwhile.")
+                failed.append(f"'{uri}' is not written: it changed while it was checked.")
                 continue
             _replace(path, request.texts[uri])
         except OSError as error:
@@ -132,7 +84,7 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
-def _told(mended: _Mended, *, listed: bool) -> list[str]:
+def _told(mended: Mended, *, listed: bool) -> list[str]:
     """What was fixed, in a line or as a list."""
     if not mended.fixed:
         return []
@@ -147,7 +99,7 @@ def _told(mended: _Mended, *, listed: bool) -> list[str]:
     return lines
 
 
-def _print_diff(request: Request, mended: _Mended, report: Report) -> int:
+def _print_diff(request: Request, mended: Mended, report: Report) -> int:
     """The unified diff on stdout; 1 when there is one or a finding counts, 0 otherwise, 2 as without --diff."""
     from fabriclint.finding import Severity
 

@@ -127,11 +127,12 @@ class Model:
 
 
 def _below(held: Any, step: str | int) -> _Cell | None:
+    found: _Cell | None = None
     if isinstance(held, dict):
-        return held.get(step)
-    if isinstance(held, list) and isinstance(step, int) and -len(held) <= step < len(held):
-        return held[step]
-    return None
+        found = held.get(step)
+    elif isinstance(held, list) and isinstance(step, int) and -len(held) <= step < len(held):
+        found = held[step]
+    return found
 
 
 def nested(path: tuple[str | int, ...], value: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fabriclint.document import Document, Source
-from fabriclint.finding import EditText, Fix, NodeChange, ReplaceText
+from fabriclint.finding import EditText, Fix, NodeChange, RenameKey, ReplaceText
 from fabriclint.fix.edit import Edit, document_of, edits_of
 from fabriclint.fix.model import Model, RefusedError, canonical
 from fabriclint.fix.style import Style, style_of
@@ -27,6 +27,11 @@ class Plan:
     """A fix as edits that were checked one by one."""
 
     parts: tuple[Part, ...]
+
+    @property
+    def renames(self) -> bool:
+        """Whether it gives a key another name."""
+        return any(isinstance(change, RenameKey) for part in self.parts for _, change in part.changes)
 
 
 class Planner:
@@ -57,6 +62,8 @@ class Planner:
         for key, source in sources.items():
             if not source.reported:
                 raise RefusedError(f"it stands in '{source.uri}', which is not among the files that are checked")
+            if "\ufffd" in source.text:
+                raise RefusedError("the file holds bytes that are no text")
             part = Part(source, _merged(edits[key]), tuple(changes.get(key, ())))
             if overlap(part.edits):
                 raise RefusedError("its changes overlap")
@@ -171,7 +178,8 @@ def combine(plans: Iterable[Plan], planner: Planner) -> tuple[dict[str, str], li
     made: list[Plan] = []
     edits: dict[int, list[Edit]] = {}
     sources: dict[int, Source] = {}
-    for plan in plans:
+    # A misspelt key first: another finding may miss what the right key holds, and be gone with it.
+    for plan in sorted(plans, key=lambda p: not p.renames):
         if any(overlap([*edits.get(id(p.source), ()), *p.edits]) for p in plan.parts):
             continue
         made.append(plan)

@@ -78,8 +78,9 @@ def _one(report: Report, f: ReportedFinding) -> list[str]:
     for related in f.related:
         r = related.region
         out.append(f"{space} = {bold}note:{reset} {r.path}:{r.line}: {_shown(related.message)}")
-    if f.fix is not None and f.fix.edits:
+    if f.fix is not None:
         flag = "--fix" if f.fix.applicability == "safe" else "--unsafe-fixes"
+        flag = flag if f.fix.edits else f"by hand: {_shown(f.fix.refused)}"
         out.append(f"{space} = {bold}fix:{reset} {_shown(f.fix.message)} ({flag})")
     out.append("")
     return out
