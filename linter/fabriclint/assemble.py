@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabriclint import __version__
-from fabriclint.document import Document, Manifest, Problem, Source
+from fabriclint.document import Document, Manifest, Problem, Role, Source
 from fabriclint.engine import DOCS, Lint, fingerprint, ignored_by_path
 from fabriclint.finding import Finding, Fix, Severity
 from fabriclint.locate import Region as Located
@@ -127,8 +127,12 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
             if fault.code in enabled:
                 span = (fault.start, fault.end)
                 out.append(_at_span(source, enabled[fault.code], Severity.WARNING, fault.message, span, settings))
+        # What a document holds that cannot be read is not known, so neither is what its suppressions are good for.
+        unread = any(p.code == "DOC001" for p in source.problems) or any(
+            d.role is Role.TEMPLATE for d in documents.get(id(source), [])
+        )
         for code, severity, message, d in judge(held, known, set(enabled)):
-            if code in enabled:
+            if code in enabled and not (unread and code == "SUP003"):
                 made = _at_span(source, enabled[code], severity, message, (d.start, d.end), settings)
                 fix = removal(source, d, set(enabled)) if code == "SUP003" else None
                 out.append(replace(made, fix=fixes.reported(fix)) if fix is not None else made)

@@ -195,9 +195,17 @@ def test_an_unused_suppression_is_taken_out(fabriclint, tmp_path, before, after,
 
 def test_only_the_unused_code_of_a_list_is_taken_out(fabriclint, faulty, faulty_text):
     at = "        - name: node\n"
-    faulty.write_text(faulty_text.replace(at, f"        # fabriclint: ignore[TRN005, POD001] not ours\n{at}"))
+    faulty.write_text(faulty_text.replace(at, f"        # fabriclint: ignore[TRN005, POD001] not ours\n{at}", 1))
     assert fabriclint("check", "--fix").code == 0
-    assert faulty.read_text() == faulty_text.replace(at, f"        # fabriclint: ignore[TRN005] not ours\n{at}")
+    assert faulty.read_text() == faulty_text.replace(at, f"        # fabriclint: ignore[TRN005] not ours\n{at}", 1)
+
+
+@pytest.mark.parametrize("line", ["broken: a: b\n", "made: {{ .Values.x }}\n"])
+def test_in_a_file_that_cannot_be_read_no_suppression_is_unused(fabriclint, faulty, faulty_text, line):
+    text = "# fabriclint: ignore-file[POD003] not so\n" + faulty_text + line
+    faulty.write_text(text)
+    assert "SUP003" not in fabriclint("check", "--fix").out
+    assert faulty.read_text() == text
 
 
 def test_an_unused_annotation_goes_with_its_mapping(fabriclint, tmp_path):
