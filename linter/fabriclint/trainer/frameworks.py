@@ -5,7 +5,7 @@ Source: kubeflow/trainer@dc7656a pkg/runtime/framework/plugins/{jax,xgboost,flux
 
 from __future__ import annotations
 
-from fabriclint.node import Mapping, Scalar, build
+from fabriclint.node import Mapping, build
 from fabriclint.trainer.assembly import Assembly, PodSet, add_port
 from fabriclint.trainer.demand import gpus, looked_at
 from fabriclint.trainer.edit import is_set, list_in, same_name, same_path, texts, upsert
@@ -107,9 +107,8 @@ def apply_flux(job: ResolvedJob, assembly: Assembly) -> bool:
     labelled = assembly.by_step("trainer")
     own = labelled.node if labelled is not None else None
     image = _installer_image(own, trainer)
-    given = texts(trainer.at("command"))
-    words = given if given is not None else (texts(own.at("command")) if own is not None else None) or []
-    script = " ".join([*words, *(texts(trainer.at("args")) or [])]).strip()
+    words = [*(texts(trainer.at("command")) or []), *(texts(trainer.at("args")) or [])]
+    script = " ".join(words).strip()
     where = trainer.at("command") or settings
     trainer.put("command", build(["/bin/bash", f"{flux['config_path']}/entrypoint.sh", script], where))
     trainer.drop("args")
@@ -154,12 +153,12 @@ def _installer_image(container: Mapping | None, trainer: Mapping) -> str:
     """The installer's image: as the runtime's or the TrainJob's variables say, else Trainer's own."""
     flux = names()["flux"]
     image: str = flux["image"]
-    for entries in (container.mappings("env") if container is not None else [], trainer.mappings("env")):
-        for entry in entries:
-            value = entry.at("value")
-            if entry.string("name") == flux["image_variable"]:
-                if isinstance(value, Scalar):
-                    image = value.text
-                elif entries is not None and entry in trainer.mappings("env"):
-                    image = ""
+    for entry in container.mappings("env") if container is not None else ():
+        value = entry.scalar("value")
+        if entry.string("name") == flux["image_variable"] and value is not None:
+            image = value.text
+    for entry in trainer.mappings("env"):
+        if entry.string("name") == flux["image_variable"]:
+            value = entry.scalar("value")
+            image = value.text if value is not None else ""
     return image

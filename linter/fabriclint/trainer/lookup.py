@@ -59,7 +59,7 @@ class RuntimeLookup:
 
 def shipped_runtime(release: str, kind: str, name: str) -> Manifest | None:
     """The ClusterTrainingRuntime of that name that a Trainer release installs, or None."""
-    if kind != "ClusterTrainingRuntime":
+    if kind != KINDS[1]:
         return None
     from fabriclint.document import Document, Source
     from fabriclint_schemas.trainer.load import shipped
@@ -71,6 +71,13 @@ def shipped_runtime(release: str, kind: str, name: str) -> Manifest | None:
     assert isinstance(root, Mapping)
     document = Document(Source(f"Trainer {release}: {name}", "", reported=False), 0, 0, 0, root)
     return Manifest(document, root, str(plain["apiVersion"]), kind)
+
+
+def is_shipped(release: str, kind: str, name: str) -> bool:
+    """Whether a Trainer release installs a runtime of that name, be its text carried or not."""
+    from fabriclint_schemas.trainer.load import shipped
+
+    return kind == KINDS[1] and name in shipped(release)
 
 
 def reference(trainjob: Manifest) -> tuple[str, str, str] | None:

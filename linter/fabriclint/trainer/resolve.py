@@ -11,7 +11,7 @@ from fabriclint.trainer.assembly import Assembly, Count, PodSet, ancestor, compl
 from fabriclint.trainer.edit import is_absent
 from fabriclint.trainer.frameworks import apply_flux, apply_jax, apply_plain, apply_xgboost
 from fabriclint.trainer.jobset import build_jobset
-from fabriclint.trainer.lookup import GROUP, KINDS, RuntimeLookup, reference, shipped_runtime
+from fabriclint.trainer.lookup import GROUP, KINDS, RuntimeLookup, is_shipped, reference, shipped_runtime
 from fabriclint.trainer.mpi import apply_mpi
 from fabriclint.trainer.openness import decided
 from fabriclint.trainer.outcome import Host, Reason, ResolvedJob
@@ -49,7 +49,8 @@ def resolve(trainjob: Manifest, runtimes: RuntimeLookup, version: str) -> Resolv
         job.runtime = shipped_runtime(version, kind, name)
         job.runtime_state = "shipped" if job.runtime is not None else "unknown"
     if job.runtime is None:
-        if runtimes.closed and runtimes.any_runtime and job.runtime_state == "unknown":
+        missing = job.runtime_state == "unknown" and not is_shipped(version, kind, name)
+        if runtimes.closed and runtimes.any_runtime and missing:
             job.runtime_state = "missing"
             place = f" in namespace '{trainjob.namespace or 'default'}'" if kind == KINDS[0] else ""
             job.refuse(where, f"No {kind} '{name}'{place} is among the files, and Trainer {version} ships none.", "R1")

@@ -78,12 +78,12 @@ def go_types() -> GoTypes:
 
 
 @cache
-def shipped(release: str) -> dict[str, dict[str, Any]]:
-    """The ClusterTrainingRuntimes that a release installs, by name."""
+def shipped(release: str) -> dict[str, dict[str, Any] | None]:
+    """The ClusterTrainingRuntimes that a release installs, by name; None for one whose text is not carried."""
     table = _json("runtimes.json")
     objects: dict[str, dict[str, Any]] = table["runtimes"]
-    chosen: dict[str, str] = table["releases"].get(release, {})
-    return {name: objects[key] for name, key in chosen.items()}
+    chosen: dict[str, str | None] = table["releases"].get(release, {})
+    return {name: objects[key] if key is not None else None for name, key in chosen.items()}
 
 
 def _json(name: str) -> dict[str, Any]:
