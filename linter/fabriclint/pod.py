@@ -493,9 +493,16 @@ class PodView:
     @cached_property
     def by_ssh(self) -> bool:
         """Whether sshd starts the ranks, so that the pod's own env does not reach them."""
-        if self.workload.kind == "MPIJob" and self.workload.manifest.version == "v2beta1":
-            return True
+        if self.workload.kind == "MPIJob":
+            # Older versions start them with `kubectl exec`, which gives the container's env.
+            return self.workload.manifest.version == "v2beta1"
         return bool(self.launchers) and any("mpirun" in p_text(p) or "mpiexec" in p_text(p) for p in self.launchers)
+
+    @cached_property
+    def hands_env_to_ssh(self) -> bool:
+        """Whether the worker's start text writes its env where sshd's sessions read it."""
+        text = self.worker.start_text if self.worker is not None else ""
+        return any(w in text for w in ("/etc/environment", ".ssh/environment", "SetEnv", "/etc/profile"))
 
     @cached_property
     def ranks_env(self) -> Environment:
@@ -504,25 +511,16 @@ class PodView:
         worker = self.worker
         if worker is None:
             return made
-        made.open = worker.env.open
-        for variable in worker.seen_env.variables.values():
-            made.variables[variable.name] = variable
+        if not self.by_ssh or self.site.runs_ranks or self.hands_env_to_ssh:
+            made.open = worker.env.open or worker.start.unseen
+            for variable in worker.seen_env.variables.values():
+                made.variables[variable.name] = variable
         for launcher in self.launchers:
             for container in launcher.main_containers:
-                for variable in container.start.forwarded:
-                    value = variable.value
-                    if value is UNKNOWN and variable.origin == "mpirun-bare":
-                        value = container.seen_env.value(variable.name) or UNKNOWN
-                    made.variables.pop(variable.name, None)
-                    made.variables[variable.name] = Variable(variable.name, value, variable.place, "mpirun")
-                made.open = made.open or container.start.unseen
-        for variable in worker.start.forwarded:
-            value = variable.value
-            if variable.origin == "mpirun-bare":
-                value = worker.seen_env.value(variable.name) or UNKNOWN
-            made.variables.pop(variable.name, None)
-            made.variables[variable.name] = Variable(variable.name, value, variable.place, "mpirun")
-        made.open = made.open or worker.start.unseen or self.workload.runtime_alone
+                self._forward(made, container)
+                made.open = made.open or container.start.unseen or container.start.forwards is UNKNOWN
+        self._forward(made, worker)
+        made.open = made.open or self.workload.runtime_alone
         runtime_env = self.workload.manifest.root.scalar("spec", "runtimeEnvYAML")
         if runtime_env is not None and isinstance(runtime_env.value, str):
             from fabriclint.embedded import parse_embedded
@@ -534,6 +532,24 @@ class PodView:
                 if isinstance(node, Scalar):
                     made.variables[key] = Variable(key, node.text, Place(node), "runtime_env")
         return made
+
+    @staticmethod
+    def _forward(made: Environment, container: ContainerView) -> None:
+        """Add what a launcher in the container hands to its ranks."""
+        if container.start.forwards == "all":
+            for variable in container.seen_env.variables.values():
+                made.variables.pop(variable.name, None)
+                made.variables[variable.name] = variable
+        for variable in container.start.forwarded:
+            value = variable.value
+            place = variable.place
+            if variable.origin == "mpirun-bare":
+                own = container.seen_env.get(variable.name)
+                value = container.seen_env.value(variable.name) or UNKNOWN
+                # The value is edited where the launcher's own env says it.
+                place = own.place if own is not None else place
+            made.variables.pop(variable.name, None)
+            made.variables[variable.name] = Variable(variable.name, value, place, "mpirun")
 
     def missing_annotation(self) -> Place:
         """Where a missing annotation is reported: `annotations`, else the template's `metadata`, else `template`."""
@@ -597,6 +613,8 @@ class StartText:
     idle: bool = False
     unseen: bool = False
     shell: str | None = None
+    #: Which of its variables an MPI launcher hands to the ranks: all, listed, patterns, UNKNOWN; None without one.
+    forwards: str | Unknown | None = None
 
 
 class Lookup:

@@ -19,6 +19,8 @@ _PREPARES = frozenset(
      "sleep", "tail", "ldconfig", "nvidia-smi", "true", "test", "date", "env", "export", "cd", "sed", "touch", "rm")
 )  # fmt: skip
 
+_MPI = frozenset(("openmpi", "hydra", "mpi"))
+
 
 def place_of(container: ContainerView, where: LaunchPlace | None) -> Place:
     """A place of the command reader in the manifest; the container's name when there is none."""
@@ -63,6 +65,10 @@ def read(container: ContainerView) -> StartText:
         made.forwarded.append(Variable(forwarded.name, value, place(forwarded.place), origin))
     main = launch.main
     made.starts_ranks = main is not None
+    for program in launch.programs:
+        for launcher in program.launchers:
+            if launcher.family in _MPI:
+                made.forwards = launcher.forwards
     for program in launch.programs:
         for assignment in program.ranks.values():
             if assignment.value is not None:
