@@ -66,3 +66,17 @@ class ResolvedJob:
     def of_stage(self, *stages: str) -> list[Reason]:
         """The reasons of some stages."""
         return [r for r in self.reasons if r.stage in stages]
+
+    @property
+    def jobset_verdict(self) -> str | None:
+        """What JobSet's webhook says: accepted or rejected; None when there is no JobSet."""
+        if self.jobset is None:
+            return None
+        return "rejected" if self.of_stage("jobset") else "accepted"
+
+    @property
+    def jobs_verdict(self) -> str | None:
+        """What the API server says of the Jobs; None when there are none."""
+        if self.jobset_verdict != "accepted":
+            return None
+        return "rejected" if self.of_stage("job") else "accepted"

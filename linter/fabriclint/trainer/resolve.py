@@ -10,7 +10,9 @@ from fabriclint.trainer.admission import judge_runtime, judge_trainjob
 from fabriclint.trainer.assembly import Assembly, Count, PodSet, ancestor, complete, count_at
 from fabriclint.trainer.edit import is_absent
 from fabriclint.trainer.frameworks import apply_flux, apply_jax, apply_plain, apply_xgboost
+from fabriclint.trainer.job_rules import judge_jobs
 from fabriclint.trainer.jobset import build_jobset
+from fabriclint.trainer.jobset_rules import judge_jobset
 from fabriclint.trainer.lookup import GROUP, KINDS, RuntimeLookup, is_shipped, reference, shipped_runtime
 from fabriclint.trainer.mpi import apply_mpi
 from fabriclint.trainer.openness import decided
@@ -60,6 +62,9 @@ def resolve(trainjob: Manifest, runtimes: RuntimeLookup, version: str) -> Resolv
         _schema(job, job.runtime, version)
         judge_runtime(job, job.runtime, release)
     _assemble(job, trainjob, job.runtime, runtimes, release)
+    if job.intended is not None and not job.of_stage("schema"):
+        job.reasons.extend(judge_jobset(job.intended, version))
+        job.reasons.extend(judge_jobs(job.intended))
     if job.verdict != "rejected":
         job.jobset = job.intended
         known_all = decided(root) and decided(job.runtime.root)
