@@ -39,7 +39,7 @@ def wrapped_objects(manifest: Manifest) -> Iterator[Manifest]:
     table = _table()
     for row in table["wrapped"]:
         if (row["group"], row["kind"]) == (manifest.group, manifest.kind):
-            for node, _ in _matches(manifest.root, row["path"]):
+            for node, _ in matches(manifest.root, row["path"]):
                 inner = as_manifest(manifest.document, node)
                 if inner is not None:
                     yield inner
@@ -47,7 +47,7 @@ def wrapped_objects(manifest: Manifest) -> Iterator[Manifest]:
         if (row["group"], row["kind"]) == (manifest.group, manifest.kind):
             from fabriclint.embedded import parse_embedded
 
-            for node, _ in _matches(manifest.root, row["path"]):
+            for node, _ in matches(manifest.root, row["path"]):
                 if isinstance(node, Scalar) and isinstance(node.value, str):
                     document = parse_embedded(node)
                     if isinstance(document, Document) and document.root is not None:
@@ -83,7 +83,7 @@ def jobset_sites(jobset: Mapping) -> list[PodSite]:
 
 def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
     for row in rows:
-        for node, stars in _matches(root, row["path"]):
+        for node, stars in matches(root, row["path"]):
             if not isinstance(node, Mapping):
                 continue
             form = row["form"]
@@ -122,7 +122,8 @@ def _bind(path: str, stars: list[str | int]) -> list[str | int]:
     return steps
 
 
-def _matches(root: Mapping, path: str) -> Iterator[tuple[Node, list[str | int]]]:
+def matches(root: Mapping, path: str) -> Iterator[tuple[Node, list[str | int]]]:
+    """Every node at a path of the table, `*` standing for every item or key, with what each `*` stood for."""
     steps = path.split("/")[1:]
 
     def below(node: Node, at: int, stars: list[str | int]) -> Iterator[tuple[Node, list[str | int]]]:

@@ -75,7 +75,7 @@ class Hosts:
 class Refusal:
     """Something in the file that the controller or its webhook refuses.
 
-    `sort`: container, name, counts, fields or nothing (no pods). `what`: what is wrong, a sentence's first half;
+    `sort`: container, name or fields. `what`: what is wrong, a sentence's first half;
     `words`: the refusal in the controller's own words; `then`: what becomes of the object; `edit`: the way out.
     """
 
@@ -108,9 +108,10 @@ class RoleGroup:
     injected: dict[str, Value] = field(default_factory=dict)
     wins: str = "file"
     reached: list[ContainerView] = field(default_factory=list)
-    #: Names that the controller sets, whether or not their values can be told.
+    #: The pods' restart policy as the controller leaves it; None when it is the template's own.
     restart: str | Unknown | None = None
-    runs_ranks: bool = False
+    #: Something else may change the number of pods (an autoscaler, a scale subresource).
+    scalable: bool = False
 
     @property
     def all_pods(self) -> int | Unknown:
@@ -127,6 +128,20 @@ class RoleGroup:
         if self.reached and len(self.reached) == 1:
             return self.reached[0]
         return next(iter(self.pod.main_containers), None)
+
+    @property
+    def count_place(self) -> Place:
+        """Where the number of pods is said, else the role's name or key."""
+        from fabriclint.finding import Place
+
+        owner = self.pod.site.owner
+        if owner is not None:
+            for path in (("replicas",), ("template", "spec", "parallelism"), ("name",), ("groupName",)):
+                node = owner.at(*path)
+                if node is not None:
+                    return Place(node)
+            return Place(owner, on_key=True)
+        return Place(self.pod.site.holder, on_key=True)
 
     @property
     def gpus(self) -> int | Unknown:
@@ -195,7 +210,6 @@ class GroupView:
     #: Whether the pods find each other by the kind's own means (Ray): no rendezvous is asked of the file.
     own_rendezvous: bool = False
     suspended: bool = False
-    refusals: list[Refusal] = field(default_factory=list)
 
     @property
     def workload(self) -> Workload:
@@ -237,6 +251,7 @@ class GroupView:
             if role.pod.site.pods is None:
                 return 1
             if isinstance(role.pods, Unknown):
+                role.pod.lookup.unseen(f"how many pods of the role '{role.name}' there are", role.pod.site.holder)
                 return UNKNOWN
             total += role.pods
         return total
@@ -303,6 +318,13 @@ class GroupView:
         from fabriclint.group.started import rendezvous
 
         return rendezvous(self)
+
+    @cached_property
+    def refusals(self) -> list[Refusal]:
+        """What the controller or its webhook refuses of the object."""
+        from fabriclint.group.refusals import refusals
+
+        return refusals(self)
 
     def hosts(self) -> Iterator[tuple[RoleGroup, Hosts]]:
         """The roles whose pods have known names."""

@@ -63,8 +63,17 @@ def _jobset(making: Making) -> GroupView:
         restart=_policy(spec, "failurePolicy", "maxRestarts"),
         success=text_or_unknown(spec, "successPolicy", "operator"),
         suspended=_true(spec, "suspend"),
+        slots=next((s for s in map(_processes, roles) if s is not None), None),
         ssh=any(p.by_ssh for p in making.job.pods),
     )
+
+
+def _processes(role: RoleGroup) -> int | str | Unknown | None:
+    """Processes per node as Trainer hands them to torchrun."""
+    value = role.environment().get("PET_NPROC_PER_NODE")
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() else value
+    return value
 
 
 def _policy(spec: Mapping, *path: str) -> str | Unknown | None:

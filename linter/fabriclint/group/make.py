@@ -38,6 +38,7 @@ class Making:
 
     def role(self, pod: PodView, role: str, pods: int | Unknown, **more: Any) -> RoleGroup:
         """A role whose pods the mechanism describes."""
+        more.setdefault("scalable", bool(self.data.get("scalable")))
         return RoleGroup(
             pod, role, pod.name or role, pods, wins=self.data.get("wins", "file"), reached=self.reached(pod), **more
         )

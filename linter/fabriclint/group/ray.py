@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.group import GroupView, RoleGroup
+from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown
 from fabriclint.quantity import parse_quantity
 from fabriclint.workload import PodRole
@@ -34,7 +35,8 @@ def group(making: Making) -> GroupView:
     for pod in making.job.pods:
         kind = {PodRole.HEAD: "head", PodRole.LAUNCHER: "submitter"}.get(pod.role, "worker")
         pods = UNKNOWN if pod.site.pods is None else pod.site.pods
-        role = making.role(pod, kind, pods)
+        limit = pod.site.owner.at("maxReplicas") if pod.site.owner is not None else None
+        role = making.role(pod, kind, pods, scalable=autoscales or number(limit, 0) != 0)
         if kind == "submitter":
             making.inject(role, lambda _index: {}, "submitter")
             roles.append(role)

@@ -1,0 +1,305 @@
+"""`fabriclint explain`: what was seen of each workload, as text or JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from fabriclint.config import ConfigError
+from fabriclint.explain import Explained, RoleSeen, explain
+from fabriclint.locate import Region
+
+if TYPE_CHECKING:
+    from fabriclint.config import Settings
+    from fabriclint.discover import Found
+    from fabriclint.engine import Lint
+    from fabriclint.report.model import Report
+    from fabriclint.rule import Pack
+
+
+def run(
+    paths: list[str],
+    *,
+    output_format: str,
+    config: str | None,
+    isolated: bool,
+    trainer_version: str | None,
+) -> int:
+    """Explain the workloads of the paths; 0, or 2 when a file cannot be read or an option cannot be used."""
+    from fabriclint.cli.check import Options, UsageError, _groups
+
+    options = Options(paths=tuple(paths), config=config, isolated=isolated, trainer_version=trainer_version)
+    made: list[Explained] = []
+    failed = False
+    try:
+        if output_format not in ("text", "json"):
+            raise UsageError(f"--output-format is text or json, not '{output_format}'.")
+        stdin = ("stdin", sys.stdin.buffer.read()) if "-" in paths else None
+        groups = [g for g in _groups(options) if g[1]] or _groups(options)[:1]
+        for settings, found in groups:
+            explained, broken = _explained(found, settings, stdin)
+            stdin = None
+            made.extend(explained)
+            failed = failed or broken
+    except (UsageError, ConfigError) as error:
+        sys.stderr.write(f"fabriclint: {error}\n")
+        return 2
+    sys.stdout.write(as_json(made) if output_format == "json" else as_text(made))
+    if not made and not failed:
+        sys.stderr.write("fabriclint: no workload was found here; only objects that carry pods are explained.\n")
+    return 2 if failed else 0
+
+
+def _explained(found: list[Found], settings: Settings, stdin: tuple[str, bytes] | None) -> tuple[list[Explained], bool]:
+    from fabriclint.assemble import assemble
+    from fabriclint.engine import builtin_pack, lint
+    from fabriclint.report.model import ReportOptions
+
+    errors: list[str] = []
+
+    def judged(pack: Pack) -> Lint:
+        done = lint(found, settings, stdin=stdin, pack=pack)
+        errors.extend(f"{n.path or 'fabriclint'}: error: {n.message}" for n in done.notes if n.level == "error")
+        return done
+
+    def reported(done: Lint) -> Report:
+        return assemble(done, settings, ReportOptions())
+
+    made = explain(judged, builtin_pack(), settings, reported)
+    for line in errors:
+        sys.stderr.write(line + "\n")
+    return made, bool(errors)
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def as_json(made: list[Explained]) -> str:
+    """The contract of `explain -o json`, version 1."""
+    return json.dumps({"version": 1, "workloads": [_workload(e) for e in made]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _workload(e: Explained) -> dict[str, Any]:
+    launch = e.launch
+    return {
+        "object": {
+            "apiVersion": e.manifest.api_version,
+            "kind": e.manifest.kind,
+            "namespace": e.manifest.namespace,
+            "name": e.manifest.name,
+        },
+        "path": e.where.uri,
+        "line": e.where.line,
+        "fabric": e.fabric.name if e.fabric is not None else None,
+        "declared": e.fabric.declared if e.fabric is not None else False,
+        "contract": e.contract,
+        "evidence": [{"path": r.uri, "line": r.line, "signal": signal} for r, signal in e.evidence],
+        **_totals(e),
+        "groups": [_group(role) for role in e.groups],
+        "launch": None
+        if launch is None
+        else {
+            "program": launch.program,
+            "nodes": launch.nodes,
+            "processes_per_node": launch.processes_per_node,
+            "rendezvous": launch.rendezvous,
+            "forwarded": launch.forwarded,
+        },
+        "unknown": [
+            {
+                "what": u.what,
+                "why": u.why,
+                "path": u.where.uri if u.where is not None else e.where.uri,
+                "line": u.where.line if u.where is not None else e.where.line,
+            }
+            for u in e.unknown
+        ],
+        "rules": {
+            "fired": e.fired,
+            "passed": e.passed,
+            "not_applicable": e.not_applicable,
+            "could_not_judge": [{"code": code, "why": why} for code, why in e.could_not_judge],
+        },
+    }
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _totals(e: Explained) -> dict[str, Any]:
+    group = e.group
+    if group is None:
+        return {"nodes": None, "gpus": None, "ranks": None, "multi_node": None}
+    multi = group.multi_node
+    return {
+        "nodes": _number(group.nodes),
+        "gpus": _number(group.gpus),
+        "ranks": _number(group.ranks),
+        "multi_node": multi if isinstance(multi, bool) else None,
+    }
+
+
+def _group(role: RoleSeen) -> dict[str, Any]:
+    return {
+        "role": role.role,
+        "name": role.name,
+        "pods": role.pods,
+        "gpus": role.gpus,
+        "devices": role.devices,
+        "hosts": role.hosts,
+        "environment": role.environment,
+        "injected": role.injected,
+        "empty": role.empty,
+        "replaced": {name: {"file": own, "controller": theirs} for name, (own, theirs) in role.replaced.items()},
+    }
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+_WIDTH = 12
+
+
+def as_text(made: list[Explained]) -> str:
+    """The same for reading, one block a workload."""
+    return "\n".join("\n".join(_block(e)) + "\n" for e in made)
+
+
+def _block(e: Explained) -> list[str]:
+    m = e.manifest
+    name = f"{m.namespace}/{m.name}" if m.namespace else (m.name or "(no name)")
+    lines = [f"{e.where.uri}:{e.where.line} {m.kind} {name}"]
+    lines += _rows("fabric", _fabric(e))
+    lines += _rows("contract", [e.contract])
+    if e.runtime is not None:
+        lines += _rows("runtime", [e.runtime])
+    lines += _rows("job", [_job(e)])
+    lines += _rows("groups", [_role_line(r) for r in e.groups])
+    lines += _rows("rendezvous", [_rendezvous(e)])
+    lines += _rows("launch", [_launch(e)])
+    lines += _rows("environment", list(_environment(e)))
+    lines += _rows("not seen", [f"{u.what}: {u.why}{_at(u.where, e)}" for u in e.unknown])
+    lines += _rows("rules", _rules(e))
+    return lines
+
+
+def _rows(title: str, rows: list[str]) -> list[str]:
+    shown = [r for r in rows if r]
+    return [f"  {title if i == 0 else '':<{_WIDTH}}{row}" for i, row in enumerate(shown)]
+
+
+def _at(where: Region | None, e: Explained) -> str:
+    if where is None:
+        return ""
+    return f" (line {where.line})" if where.uri == e.where.uri else f" ({where.uri}:{where.line})"
+
+
+def _fabric(e: Explained) -> list[str]:
+    if e.fabric is None:
+        return ["none: nothing in the pods points to one"]
+    rows = [f"{e.fabric.name} ({'declared' if e.fabric.declared else 'inferred'})"]
+    rows += [f"by {signal}{_at(region, e)}" for region, signal in e.evidence]
+    rows += [f"also seen: {name}, by {evidence.signal}" for name, evidence in e.fabric.rivals]
+    return rows
+
+
+def _count(value: object, one: str, many: str) -> str:
+    number = _number(value)
+    return f"an unknown number of {many}" if number is None else f"{number} {one if number == 1 else many}"
+
+
+def _job(e: Explained) -> str:
+    group = e.group
+    if group is None:
+        return ""
+    if group.suspended:
+        return "suspended: no pods until it is resumed"
+    nodes, each, gpus, ranks = group.nodes, group.gpus_per_node, group.gpus, group.ranks
+    text = _count(nodes, "node", "nodes")
+    if _number(each) is not None and each:
+        text += f" x {_count(each, 'GPU', 'GPUs')}"
+        if _number(gpus) is not None:
+            text += f" = {gpus} GPUs"
+    elif each is None:
+        text += f", {_count(gpus, 'GPU', 'GPUs')} (not the same number on each)"
+    elif _number(each) is None:
+        text += ", an unknown number of GPUs"
+    if _number(ranks) is not None:
+        text += f"; {_count(ranks, 'rank', 'ranks')}"
+    copies = {r.copies for r in group.roles}
+    several = next((c for c in copies if _number(c) is None or _number(c) != 1), None)
+    if several is not None:
+        text += f"; {_count(several, 'such group', 'such groups')}"
+    return text
+
+
+def _role_line(role: RoleSeen) -> str:
+    title = role.role if role.role == role.name.lower() else f"{role.role} '{role.name}'"
+    parts = [_count(role.pods, "pod", "pods")]
+    if role.hosts:
+        parts.append(" .. ".join(dict.fromkeys(role.hosts)) + (" .." if role.pods is None else ""))
+    if role.gpus is None or role.gpus:
+        parts.append(_count(role.gpus, "GPU", "GPUs"))
+    parts += [f"{name} {'?' if amount is None else amount}" for name, amount in role.devices.items()]
+    return f"{title}: {', '.join(parts)}"
+
+
+def _rendezvous(e: Explained) -> str:
+    group = e.group
+    if group is None:
+        return ""
+    where = e.launch.rendezvous if e.launch is not None else None
+    if where is None and e.rendezvous_by is not None:
+        host, port = group.rendezvous
+        where = f"{host}:{port}" if isinstance(port, str) else str(host)
+    if where is not None:
+        return f"{where} (said by {e.rendezvous_by})"
+    if group.own_rendezvous:
+        return f"by {group.maker}; no address is asked of the file"
+    if group.multi_node is False:
+        return ""
+    host, _ = group.rendezvous
+    return "no address is said in the file" if host is None else "at an address that is known only at run time"
+
+
+def _launch(e: Explained) -> str:
+    launch = e.launch
+    if launch is None:
+        return ""
+    each = "an unknown number of" if launch.processes_per_node is None else str(launch.processes_per_node)
+    nodes = "an unknown number of nodes" if launch.nodes is None else _count(launch.nodes, "node", "nodes")
+    text = f"{launch.program}: {nodes}, {each} process{'' if launch.processes_per_node == 1 else 'es'} on each"
+    if launch.forwarded:
+        text += f"; forwarded to the ranks: {', '.join(launch.forwarded)}"
+    return text
+
+
+def _environment(e: Explained) -> list[str]:
+    group = e.group
+    rows: list[str] = []
+    for role in e.groups:
+        made = []
+        for name in role.injected:
+            value = role.replaced[name][1] if name in role.replaced else role.environment.get(name)
+            made.append(f"{name}={value}" if value is not None else (f"{name}=''" if name in role.empty else name))
+        if made and group is not None:
+            rows.append(f"{role.name}, set by {group.maker}: {' '.join(made)}")
+        for name, (own, theirs) in role.replaced.items():
+            shown = "a value of its own" if theirs is None else f"'{theirs}'"
+            rows.append(f"{role.name}: {name} of the file ('{own if own is not None else '?'}') gives way to {shown}")
+    if group is not None and group.ssh:
+        rows.append("sshd starts the ranks: they see what the launcher forwards, not their pods' own env")
+    return rows
+
+
+def _rules(e: Explained) -> list[str]:
+    rows = [f"{len(e.fired)} fired: {', '.join(e.fired)}" if e.fired else "none fired"]
+    rows.append(f"{len(e.passed)} passed: {', '.join(e.passed)}" if e.passed else "none passed")
+    rows += [f"could not judge: {code} ({why})" for code, why in e.could_not_judge]
+    if e.not_applicable:
+        families: dict[str, int] = {}
+        for code in e.not_applicable:
+            families[code.rstrip("0123456789")] = families.get(code.rstrip("0123456789"), 0) + 1
+        rows.append(f"{len(e.not_applicable)} not applicable: {', '.join(f'{n} of {f}' for f, n in families.items())}")
+    return rows
