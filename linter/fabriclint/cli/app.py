@@ -200,6 +200,51 @@ def resolve(
 
 
 @app.command(
+    "new",
+    epilog="Examples:  fabriclint new eks-efa --name llama --nodes 4 --image registry.example/llama-efa:1 "
+    "--instance-type p5.48xlarge > llama.yaml  |  fabriclint new gke-tcpxo --from-snapshot cluster/ --output job.yaml",
+)
+def new_command(
+    fabric: Annotated[str, typer.Argument(help="gke-tcpxo, gke-tcpx, gke-gib, eks-efa or aks-ib.")],
+    name: Annotated[str | None, typer.Option(help="The job's name.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Its namespace.")] = None,
+    nodes: Annotated[str | None, typer.Option(help="How many nodes.")] = None,
+    image: Annotated[str | None, typer.Option(help="The training image.")] = None,
+    command: Annotated[str | None, typer.Option(help="What starts the ranks, as one shell line.")] = None,
+    networks: Annotated[str | None, typer.Option(help="GKE: the GPU NICs' networks, comma-separated.")] = None,
+    rxdm_tag: Annotated[str | None, typer.Option(help="GKE TCPXO, TCPX: the daemon's tag.")] = None,
+    instance_type: Annotated[str | None, typer.Option(help="The machine type; counts follow from it.")] = None,
+    gpus: Annotated[str | None, typer.Option(help="GPUs per node.")] = None,
+    efa_count: Annotated[str | None, typer.Option(help="EKS: EFA devices per node.")] = None,
+    library_path: Annotated[str | None, typer.Option(help="EKS: where the image has the plugin.")] = None,
+    node_selector: Annotated[list[str] | None, typer.Option(help="KEY=VALUE, repeatable.")] = None,
+    toleration: Annotated[
+        list[str] | None, typer.Option(help="KEY[=VALUE]:EFFECT, repeatable; none for no tolerations.")
+    ] = None,
+    from_snapshot: Annotated[str | None, typer.Option(help="A cluster snapshot that fills in the rest.")] = None,
+    output: Annotated[str | None, typer.Option(help="Write to this file instead of standard output.")] = None,
+) -> None:
+    """Write a first manifest for a fabric; what is not given stays a <placeholder> that check reports."""
+    from fabriclint.cli.new import Asked
+    from fabriclint.cli.new import run as run_new
+
+    texts = {
+        "name": name,
+        "namespace": namespace,
+        "nodes": nodes,
+        "image": image,
+        "command": command,
+        "rxdm-tag": rxdm_tag,
+        "instance-type": instance_type,
+        "gpus": gpus,
+        "efa-count": efa_count,
+        "library-path": library_path,
+    }
+    asked = Asked(texts, networks, node_selector or [], toleration or [], from_snapshot)
+    raise typer.Exit(run_new(fabric, asked, output))
+
+
+@app.command(
     epilog="Examples:  fabriclint verify job.yaml  |  kubectl logs ... | fabriclint verify - --expect gke-tcpxo"
 )
 def verify(
@@ -215,9 +260,13 @@ def verify(
 @cluster_app.command("snapshot-command", epilog="Example:  fabriclint cluster snapshot-command | sh")
 def cluster_snapshot_command(
     folder: Annotated[str, typer.Argument(help="The folder that the loop writes to.")] = "cluster",
+    namespace_only: Annotated[
+        bool, typer.Option("--namespace-only", help="For a role that may only read its own namespace.")
+    ] = False,
 ) -> None:
     """Print the shell loop that takes a snapshot; fabriclint itself never talks to a cluster."""
-    raise typer.Exit(_later("fabriclint.cli.cluster", "snapshot_command", "cluster snapshot-command")(folder))
+    run_command = _later("fabriclint.cli.cluster", "snapshot_command", "cluster snapshot-command")
+    raise typer.Exit(run_command(folder, namespace_only))
 
 
 @cluster_app.command("trim", epilog="Example:  fabriclint cluster trim cluster/ > cluster.json")

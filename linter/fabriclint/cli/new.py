@@ -1,0 +1,232 @@
+"""`fabriclint new`: the first manifest for a fabric, from options and a snapshot."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fabriclint.scaffold import Value, fill, left
+
+_LABEL = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
+#: What an option's value looks like, and how to say it.
+_FORMS = {
+    "name": (_LABEL, "a name of lower-case letters, digits and dashes that begins with a letter"),
+    "namespace": (r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "a namespace's name"),
+    "nodes": (r"[1-9][0-9]{0,4}", "a number of nodes"),
+    "gpus": (r"[1-9][0-9]?", "a number of GPUs"),
+    "efa-count": (r"[1-9][0-9]?", "a number of EFA devices"),
+    "image": (r"[a-z0-9][\w./:@-]*", "an image reference"),
+    "rxdm-tag": (r"v?[0-9][\w.-]*", "a tag like v1.0.21"),
+    "instance-type": (r"[A-Za-z0-9][\w.-]*", "a machine type"),
+    "library-path": (r"/[\w./:-]*", "absolute folders, joined by colons"),
+    "command": (r"[^\n\r<]+", "one line of shell"),
+}
+_NETWORK = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_SELECTOR = re.compile(r"(?P<key>[\w./-]+)=(?P<value>[\w.-]*)")
+_TOLERATION = re.compile(r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]+))?:(?P<effect>NoSchedule|NoExecute)")
+
+
+class UnusableError(Exception):
+    """An option that cannot be used; the text is a sentence."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """The options as given: texts by name, and the repeated ones."""
+
+    texts: dict[str, str | None]
+    networks: str | None = None
+    node_selector: list[str] = field(default_factory=list)
+    toleration: list[str] = field(default_factory=list)
+    snapshot: str | None = None
+
+
+def run(fabric: str, asked: Asked, output: str | None) -> int:
+    """Print or write the manifest; name on stderr what is left to fill in. Returns 0, or 2 with a sentence."""
+    from fabriclint_schemas.scaffolds import scaffold_text, scaffolds
+
+    try:
+        if fabric not in scaffolds():
+            import difflib
+
+            near = difflib.get_close_matches(fabric, scaffolds(), 1, 0.4)
+            hint = f"; did you mean '{near[0]}'?" if near else "."
+            raise UnusableError(
+                f"'{fabric}' is no fabric that a manifest can be written for{hint} Known: {', '.join(scaffolds())}."
+            )
+        values, told = _values(fabric, scaffolds()[fabric], asked)
+        text = fill(scaffold_text(fabric), values)
+        if output is not None:
+            path = Path(output)
+            if path.exists():
+                raise UnusableError(f"'{output}' is there already; give another --output, or remove it.")
+            path.write_text(text, encoding="utf-8")
+        else:
+            sys.stdout.write(text)
+    except UnusableError as error:
+        sys.stderr.write(f"fabriclint: {error}\n")
+        return 2
+    except OSError as error:
+        sys.stderr.write(f"fabriclint: '{output}' cannot be written: {error.strerror or 'unknown error'}.\n")
+        return 2
+    for line in told:
+        sys.stderr.write(f"{line}\n")
+    missing = left(text)
+    if missing:
+        options = _by_option(scaffolds()[fabric], missing)
+        sys.stderr.write(f"left to fill in: {', '.join(f'<{m}>' for m in missing)} (options {', '.join(options)})\n")
+    where = output or "FILE"
+    sys.stderr.write(f"next: fabriclint check {where}\n")
+    return 0
+
+
+def _by_option(table: dict[str, Any], missing: list[str]) -> list[str]:
+    out: list[str] = []
+    for name, row in table["options"].items():
+        mine = row.get("as", name)
+        if mine in missing or (name == "networks" and any(m.startswith("network ") for m in missing)):
+            out.append(f"--{name}")
+    if table.get("snapshot"):
+        out.append("or --from-snapshot")
+    return out
+
+
+def _values(fabric: str, table: dict[str, Any], asked: Asked) -> tuple[dict[str, Value], list[str]]:
+    """Placeholder -> value: options first, then what the snapshot tells, then what the machine type tells, then defaults."""
+    options: dict[str, dict[str, Any]] = table["options"]
+    given = {n: t for n, t in asked.texts.items() if t is not None}
+    for name, text in given.items():
+        if name not in options:
+            raise UnusableError(
+                f"--{name} says nothing for '{fabric}'; its options are {', '.join(f'--{o}' for o in options)}."
+            )
+        form, words = _FORMS[name]
+        if not re.fullmatch(form, text):
+            raise UnusableError(f"--{name} takes {words}, not '{text}'.")
+    values: dict[str, Value] = {options[n].get("as", n): t for n, t in given.items()}
+    if asked.networks is not None:
+        values |= _networks(asked.networks, fabric, options)
+    if asked.node_selector:
+        values["node selector"] = _selector(asked.node_selector)
+    if asked.toleration:
+        values["tolerations"] = _tolerations(asked.toleration)
+    told: list[str] = []
+    if asked.snapshot is not None:
+        told = _from_snapshot(asked.snapshot, table, options, values)
+    machine = given.get("instance-type")
+    if machine is not None:
+        _from_machine(machine, options["instance-type"], values)
+    for name, row in options.items():
+        if "default" in row:
+            values.setdefault(row.get("as", name), row["default"])
+    return values, told
+
+
+def _networks(text: str, fabric: str, options: dict[str, dict[str, Any]]) -> dict[str, Value]:
+    if "networks" not in options:
+        raise UnusableError(f"--networks says nothing for '{fabric}', which has no networks of its own.")
+    count = options["networks"]["count"]
+    names = [n.strip() for n in text.split(",") if n.strip()]
+    if len(names) != count or len(set(names)) != count:
+        raise UnusableError(
+            f"--networks takes the {count} different names of the GPU NICs' networks, joined by commas, and {len(set(names))} were given."
+        )
+    for name in names:
+        if not _NETWORK.fullmatch(name):
+            raise UnusableError(f"--networks: '{name}' is no bare name of a Network object.")
+    return {f"network {n}": name for n, name in enumerate(names, 1)}
+
+
+def _selector(pairs: list[str]) -> dict[str, str]:
+    made: dict[str, str] = {}
+    for pair in pairs:
+        found = _SELECTOR.fullmatch(pair)
+        if found is None:
+            raise UnusableError(f"--node-selector takes KEY=VALUE, not '{pair}'.")
+        made[found["key"]] = found["value"]
+    return made
+
+
+def _tolerations(texts: list[str]) -> list[dict[str, str]]:
+    if texts == ["none"]:
+        return []
+    made: list[dict[str, str]] = []
+    for text in texts:
+        found = _TOLERATION.fullmatch(text)
+        if found is None:
+            raise UnusableError(
+                f"--toleration takes KEY[=VALUE]:NoSchedule, KEY[=VALUE]:NoExecute or none, not '{text}'."
+            )
+        entry = {"key": found["key"], "operator": "Equal" if found["value"] else "Exists"}
+        if found["value"]:
+            entry["value"] = found["value"]
+        made.append(entry | {"effect": found["effect"]})
+    return made
+
+
+def _from_snapshot(
+    path: str, table: dict[str, Any], options: dict[str, dict[str, Any]], values: dict[str, Value]
+) -> list[str]:
+    """Fill in what the snapshot tells and no option gave; returns what it could not tell, a line each."""
+    from fabriclint.cluster.snapshot import SnapshotError, load
+    from fabriclint.cluster.survey import survey
+
+    wanted = values.get("node selector")
+    try:
+        found = survey(
+            load(path),
+            table["snapshot"],
+            wanted if isinstance(wanted, dict) else dict(options["node-selector"].get("default", {})),
+        )
+    except SnapshotError as error:
+        raise UnusableError(str(error)) from None
+    told = [f"not told by the snapshot: {line}" for line in found.open]
+    values.setdefault("node selector", found.selector)
+    values.setdefault("tolerations", found.tolerations)
+    for name, amount in found.amounts.items():
+        values.setdefault(name, amount)
+    if "networks" in options and "network 1" not in values:
+        count = options["networks"]["count"]
+        names = [n for n in found.networks if n != "default"]
+        if len(names) == count:
+            values |= {f"network {n}": name for n, name in enumerate(names, 1)}
+        else:
+            told.append(
+                f"not told by the snapshot: which {count} networks; it has {len(names)} of the kind: {', '.join(names) or 'none'}"
+            )
+    if found.installed is not None and "rxdm-tag" in options:
+        from fabriclint_schemas.pairs import paired_daemon
+
+        tag = paired_daemon(table["snapshot"]["pairs"], found.installed)
+        if tag is not None:
+            values.setdefault("rxdm tag", tag)
+        else:
+            told.append(f"not told by the snapshot: the daemon that goes with the plugin '{found.installed}'")
+    return told
+
+
+def _from_machine(machine: str, row: dict[str, Any], values: dict[str, Value]) -> None:
+    fills = row.get("fills")
+    if fills is not None:
+        if machine not in fills:
+            raise UnusableError(f"--instance-type takes {' or '.join(fills)} here, not '{machine}'.")
+        for name, value in fills[machine].items():
+            values.setdefault(name, value)
+        return
+    from fabriclint_schemas.machines import gpus_of_type
+
+    values.setdefault("node selector", {"node.kubernetes.io/instance-type": machine})
+    gpus = gpus_of_type(machine)
+    if gpus:
+        values.setdefault("gpus", str(gpus))
+    if row.get("devices") == "efa count":
+        from fabriclint_schemas.eks import instance
+
+        found = instance(machine)
+        if found is not None and found.efa == 0:
+            raise UnusableError(f"The instance type '{machine}' has no EFA; choose another.")
+        if found is not None:
+            values.setdefault("efa count", str(found.efa))
