@@ -269,7 +269,7 @@ def run_rules(
         return make_job(workload, lookup, pack.fabric_of, contract, declared)
 
     trainjobs = [m for m in workspace.manifests if m.kind == "TrainJob" and m.group == AICR_GROUP]
-    resolved = _trainjob_views(workspace, trainjobs, used, settings, made) if trainjobs else []
+    resolved = _trainjob_views(workspace, trainjobs, used, settings, made, notes, snapshots) if trainjobs else []
     through = {id(v.runtime) for v in resolved if v.job is not None}
     for manifest in workspace.manifests:
         if not manifest.document.source.reported:
@@ -280,7 +280,8 @@ def run_rules(
         if manifest.group == AICR_GROUP and manifest.kind in RUNTIME_KINDS:
             path = settings.for_path(manifest.uri)
             contract = contract_of(manifest, path.contract)
-            views.append(RuntimeView(manifest, used.get(id(manifest), []), path.trainer_version, contract))
+            users = [v for v in resolved if v.runtime is manifest]
+            views.append(RuntimeView(manifest, path.trainer_version, contract, used.get(id(manifest), []), users))
         if not carries_pods(manifest.group, manifest.kind) or id(manifest) in through:
             continue
         workload = workload_of(manifest)
@@ -323,22 +324,23 @@ def _trainjob_views(
     used: dict[int, list[Manifest]],
     settings: Settings,
     made: Callable[[Workload, str, str | None], JobView],
+    notes: list[Note],
+    snapshots: dict[str, Any],
 ) -> list[TrainJobView]:
     """The views of the TrainJobs that are judged; `used` is filled with the TrainJobs of each runtime in view."""
-    from fabriclint.trainer.lookup import RuntimeLookup
     from fabriclint.trainjobs import view_of
 
-    others = RuntimeLookup()
-    for manifest in workspace.manifests:
-        others.add(manifest)
+    runtimes = [m for m in workspace.manifests if m.group == AICR_GROUP and m.kind in RUNTIME_KINDS]
     views: list[TrainJobView] = []
     for trainjob in trainjobs:
         runtime = runtime_of(workspace, trainjob)
-        if runtime is not None:
-            used.setdefault(id(runtime), []).append(trainjob)
         if trainjob.document.source.reported and not trainjob.partial:
             contract = contract_of(trainjob, settings.for_path(trainjob.uri).contract)
-            views.append(view_of(trainjob, runtime, others, settings, contract, made))
+            snapshot = _snapshot_of(trainjob, settings, notes, snapshots)
+            views.append(view_of(trainjob, runtime, runtimes, settings, contract, made, snapshot))
+            runtime = views[-1].runtime
+        if runtime is not None:
+            used.setdefault(id(runtime), []).append(trainjob)
     return views
 
 

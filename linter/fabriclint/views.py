@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabriclint.document import Manifest
+from fabriclint.node import Mapping
 from fabriclint.pod import PodView
 from fabriclint.workload import Landing, Workload
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from fabriclint.cluster.match import Blame, Pod, Verdict
     from fabriclint.cluster.snapshot import Snapshot
     from fabriclint.group import GroupView
+    from fabriclint.trainer.job_patch import JobPatch
+    from fabriclint.trainer.outcome import Reason, ResolvedJob
 
 
 @dataclass(slots=True, eq=False)
@@ -40,29 +43,90 @@ class JobView:
 
 
 @dataclass(slots=True, eq=False)
-class TrainJobView:
-    """A TrainJob, the runtime it names when that is known, and the pods the controller would make of both."""
+class TrainerView:
+    """What views of Kubeflow Trainer's objects share: the object, the release it is judged for, the contract."""
 
     manifest: Manifest
-    runtime: Manifest | None
     version: str
-    version_given: bool
     contract: str
-    #: What becomes of it (ResolvedJob), and the same with what is refused or lost mended, which `job` has the pods of.
-    resolved: Any = None
-    meant: Any = None
-    job: JobView | None = None
-    landing: Landing | None = None
 
 
 @dataclass(slots=True, eq=False)
-class RuntimeView:
-    """A TrainingRuntime or ClusterTrainingRuntime, and the TrainJobs in view that use it."""
+class TrainJobView(TrainerView):
+    """A TrainJob, the runtime it names when that is known, and the pods the controller would make of both.
 
-    manifest: Manifest
-    trainjobs: list[Manifest]
-    version: str
-    contract: str
+    `runtime`: the runtime it names, else the one that is plainly meant (`namesakes` has all in view of that name).
+    `resolved`: what becomes of it; `meant`: the same with what is lost put back, which `job` has the pods of.
+    """
+
+    runtime: Manifest | None = None
+    version_given: bool = False
+    resolved: ResolvedJob | None = None
+    meant: ResolvedJob | None = None
+    job: JobView | None = None
+    landing: Landing | None = None
+    namesakes: list[Manifest] = field(default_factory=list)
+    snapshot: Snapshot | None = None
+    _patches: list[JobPatch] | None = None
+
+    @property
+    def trainer(self) -> Mapping | None:
+        """The trainer block."""
+        return self.manifest.root.mapping("spec", "trainer")
+
+    @property
+    def patches(self) -> list[JobPatch]:
+        """What it changes in the runtime's replicated jobs, in the field that the release has."""
+        if self._patches is None:
+            from fabriclint.trainer.job_patch import patches_of
+
+            self._patches = list(patches_of(self.manifest.root, self.version))
+        return self._patches
+
+    @property
+    def policy(self) -> str:
+        """The runtime's policy: torch, mpi, jax, xgboost, flux or plainml."""
+        return self.meant.policy if self.meant is not None else "plainml"
+
+    @property
+    def own_runtime(self) -> bool:
+        """Whether the runtime stands in a file that was read."""
+        return self.runtime is not None and self.runtime.root.doc is not None
+
+    @property
+    def runtime_jobs(self) -> list[Mapping]:
+        """The replicated jobs of the runtime, without patches; empty when it is not known."""
+        return replicated_jobs(self.runtime)
+
+    def reasons(self, *codes: str) -> list[Reason]:
+        """Why it is refused, of the given kinds; all without any."""
+        found = self.resolved.reasons if self.resolved is not None else []
+        return [r for r in found if not codes or r.code in codes]
+
+
+@dataclass(slots=True, eq=False)
+class RuntimeView(TrainerView):
+    """A TrainingRuntime or ClusterTrainingRuntime, the TrainJobs in view that use it, and the views of those judged."""
+
+    trainjobs: list[Manifest] = field(default_factory=list)
+    users: list[TrainJobView] = field(default_factory=list)
+
+    @property
+    def jobs(self) -> list[Mapping]:
+        """Its replicated jobs."""
+        return replicated_jobs(self.manifest)
+
+    @property
+    def policy(self) -> str:
+        """torch, mpi, jax, xgboost, flux or plainml."""
+        block = self.manifest.root.mapping("spec", "mlPolicy")
+        known = ("torch", "mpi", "jax", "xgboost", "flux")
+        return next((p for p in known if block is not None and block.mapping(p) is not None), "plainml")
+
+
+def replicated_jobs(runtime: Manifest | None) -> list[Mapping]:
+    """The replicated jobs of a runtime, as written."""
+    return runtime.root.mappings("spec", "template", "spec", "replicatedJobs") if runtime is not None else []
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,18 @@ from importlib import import_module
 from fabriclint.pod import PodView
 from fabriclint.rule import FabricMatch, Pack, Rule, rules_of
 
-MODULES = ("documents", "schema_rules", "suppressions", "trainer", "pods", "tcpxo", "fit", "fit_objects", "run_operators")
+MODULES = (
+    "documents",
+    "schema_rules",
+    "suppressions",
+    "trainer_patches",
+    "trainer",
+    "pods",
+    "tcpxo",
+    "fit",
+    "fit_objects",
+    "run_operators",
+)
 
 
 @cache

@@ -5,61 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fabriclint.kinds import ANCESTOR_LABEL as LABEL
-from fabriclint.node import Mapping, Node, Scalar, Sequence
+from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.rule import AddField, Finding, Fix, Place, Related, Severity, rule
 from fabriclint.views import RuntimeView, TrainJobView
-
-_RESERVED = ("node", "dataset-initializer", "model-initializer")
 
 
 def _jobs(runtime: Mapping) -> list[Mapping]:
     return runtime.mappings("spec", "template", "spec", "replicatedJobs")
-
-
-def _patches(trainjob: Mapping, version: str) -> Iterator[tuple[str, Mapping]]:
-    """(job's name, pod spec patch) of the patches that the version has."""
-    if version in ("2.2", "2.3"):
-        listed = trainjob.sequence("spec", "runtimePatches")
-        for patch in listed.items if listed else []:
-            jobs = patch.sequence("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
-            for job in jobs.items if jobs else []:
-                spec = job.mapping("template", "spec", "template", "spec")
-                if spec is not None:
-                    yield job.string("name") or "", spec
-    elif version == "2.1":
-        listed = trainjob.sequence("spec", "podTemplateOverrides")
-        for patch in listed.items if listed else []:
-            spec = patch.mapping("spec")
-            if spec is not None:
-                yield "", spec
-
-
-@rule("TRN001", "patch-env-on-reserved-container", Severity.ERROR, on=TrainJobView)
-def patch_env_on_reserved_container(view: TrainJobView) -> Iterator[Finding]:
-    """The worker's variables stand in spec.trainer.env, not in a runtime patch.
-
-    Trainer's webhook rejects a patch that sets `env` on node, dataset-initializer or model-initializer.
-
-    Fix: move the variables of node to spec.trainer.env, those of the initializers to spec.initializer.*.env.
-    Silent: containers of other names.
-    Bad: env in a patch of node
-        runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: {... containers: [{name: node, env: [...]}]}}]
-    Good: in the trainer block
-        trainer: {env: [{name: FI_EFA_FORK_SAFE, value: "1"}]}
-    Source: kubeflow/trainer v2.2.0 webhook of TrainJob.
-    """
-    for _, spec in _patches(view.manifest.root, view.version):
-        for key in ("containers", "initContainers"):
-            for container in spec.mappings(key):
-                name = container.string("name")
-                env = container.at("env")
-                if name in _RESERVED and isinstance(env, Sequence) and env.items:
-                    where = "spec.trainer.env" if name == "node" else f"spec.initializer.{name.split('-')[0]}.env"
-                    yield Finding(
-                        Place(env, on_key=True),
-                        f"The patch sets 'env' on the container '{name}', which Trainer's webhook rejects.",
-                        help=f"Move these variables to {where}.",
-                    )
 
 
 def _label(job: Mapping) -> Scalar | None:

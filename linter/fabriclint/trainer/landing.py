@@ -26,11 +26,8 @@ class TrainJobLanding:
     def __init__(self, trainjob: Manifest, runtime: Manifest | None, version: str, policy: Mapping | None) -> None:
         self.trainjob = trainjob
         self.version = version
-        self._sources = {id(trainjob.document.source)}
         #: Whether the user can edit the runtime: it stands in a file that was read.
-        self.own_runtime = runtime is not None and bool(runtime.document.source.uri)
-        if runtime is not None and self.own_runtime:
-            self._sources.add(id(runtime.document.source))
+        self.own_runtime = runtime is not None and runtime.root.doc is not None
         self._launcher_is_node = (
             policy is not None and getattr(policy.at("mpi", "runLauncherAsNode"), "value", None) is True
         )
@@ -38,7 +35,7 @@ class TrainJobLanding:
     def at_home(self, node: Node) -> bool:
         """Whether a node stands in one of the user's files."""
         document = node.source.doc
-        return document is not None and bool(document.source.uri)
+        return document is not None
 
     def __call__(self, place: Place) -> Place:
         """The place itself when it stands in a file, else the line of the TrainJob that has to do with it."""

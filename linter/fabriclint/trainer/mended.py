@@ -1,7 +1,7 @@
-"""A TrainJob and its runtime as they are meant: what is refused taken away, so that the rest can still be judged.
+"""A TrainJob as it is meant: with the devices that its resources take from the runtime's container put back.
 
-A refusal is one finding of its own. Without this the user would mend it only to meet the next fault of the pod. Devices
-that the TrainJob's resources take from the runtime's container are one finding too, and are put back here.
+The loss is one finding of its own. Without this the user would mend it only to meet the next fault of the pod, or be
+told of one loss by every rule that misses the device.
 """
 
 from __future__ import annotations
@@ -10,30 +10,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabriclint.kinds import ANCESTOR_LABEL
-from fabriclint.node import Mapping, Node, Scalar, Sequence, build, copy_tree
+from fabriclint.node import Mapping, Node, copy_tree
 from fabriclint.trainer.lookup import RuntimeLookup
 from fabriclint.trainer.resolve import ResolvedJob, resolve
 
 if TYPE_CHECKING:
     from fabriclint.document import Manifest
 
-_ROUNDS = 4
-_WHOLE = ("metadata", "spec", "runtimeRef", "template", "replicatedJobs", "mlPolicy", "containers", "name")
-
 
 class OneRuntime(RuntimeLookup):
-    """A lookup that answers with the runtime that is in view for a TrainJob, else as the lookup it was made of."""
+    """A lookup that answers with the runtime that is in view for a TrainJob, whatever it is asked for."""
 
-    def __init__(self, runtime: Manifest | None, others: RuntimeLookup | None = None) -> None:
+    def __init__(self, runtime: Manifest | None) -> None:
         super().__init__()
         self.runtime = runtime
-        self.others = others
 
     def get(self, kind: str, namespace: str, name: str) -> tuple[Manifest | None, str]:
-        """The one runtime, else what the other lookup says."""
-        if self.runtime is not None:
-            return self.runtime, "file"
-        return self.others.get(kind, namespace, name) if self.others is not None else (None, "unknown")
+        """The one runtime, or that it is unknown."""
+        if self.runtime is None:
+            return None, "unknown"
+        if self.runtime.root.doc is None:
+            return self.runtime, "snapshot"
+        return self.runtime, "file" if self.runtime.document.source.reported else "reference"
 
 
 def worker_of(runtime: Mapping) -> Mapping | None:
@@ -69,80 +67,24 @@ def lost_devices(trainjob: Mapping, worker: Mapping | None, version: str) -> dic
     return {n: v for n, v in had.items() if "/" in n and n not in have and getattr(v, "value", None) not in (0, "0")}
 
 
-def meant(job: ResolvedJob, runtime: Manifest | None, version: str) -> ResolvedJob:
-    """The job resolved again without what is refused and with the devices that were lost; itself when all is well."""
-    trainjob = job.trainjob
+def meant(job: ResolvedJob, version: str) -> ResolvedJob:
+    """The job resolved again with the devices that were lost; itself when none was."""
+    trainjob, runtime = job.trainjob, job.runtime
     if trainjob is None or runtime is None:
         return job
-    reasons = [r for r in job.reasons if r.stage in ("schema", "webhook")] if job.jobset is None else []
     lost = lost_devices(trainjob.root, worker_of(runtime.root), version)
-    if not reasons and not lost:
+    if not lost:
         return job
-    made, below = _copy(trainjob), _copy(runtime)
-    for name, node in lost.items():
-        given = made.root.mapping("spec", "trainer", "resourcesPerNode")
-        half = given.mapping("limits") if given is not None else None
-        if given is not None and half is None:
-            half = Mapping(node.doc, node.start, node.end)
-            half.origin = node.source
-            given.put("limits", half)
-        if half is not None:
-            half.put(name, copy_tree(node), node.key_start, node.key_end)
-    for _ in range(_ROUNDS):
-        copies = {id(n.source): n for root in (made.root, below.root) for n in root.walk()}
-        taken = [_take_away(copies.get(id(r.node.source)), made.root) for r in reasons]
-        if not all(taken):
-            return job
-        found = resolve(made, OneRuntime(below), version)
-        reasons = found.reasons
-        if found.jobset is not None:
-            return found
-        if not reasons:
-            break
-    return job
-
-
-def _copy(manifest: Manifest) -> Manifest:
-    root = copy_tree(manifest.root)
+    root = copy_tree(trainjob.root)
     assert isinstance(root, Mapping)
-    return replace(manifest, root=root)
-
-
-def _take_away(node: Node | None, trainjob: Mapping) -> bool:
-    """Take what is refused out of the tree; what a patch sets for `node` goes where it is meant to stand."""
-    if node is None or node.parent is None or node.key in _WHOLE:
-        return False
-    parent = node.parent
-    if isinstance(parent, Sequence):
-        if node in parent.items:
-            parent.items.remove(node)
-        return True
-    if node.key == "env" and parent.string("name") == "node" and isinstance(node, Sequence):
-        _move_env(node, trainjob)
-    parent.drop(str(node.key))
-    return True
-
-
-def _move_env(env: Sequence, trainjob: Mapping) -> None:
-    spec = trainjob.mapping("spec")
-    if spec is None:
-        return
-    trainer = spec.mapping("trainer")
-    if trainer is None:
-        made = build({}, spec)
-        assert isinstance(made, Mapping)
-        spec.put("trainer", made)
-        trainer = made
-    held = trainer.sequence("env")
-    if held is None:
-        there = trainer.at("env")
-        if there is not None and not (isinstance(there, Scalar) and there.value is None):
-            return
-        listed = build([], env)
-        assert isinstance(listed, Sequence)
-        trainer.put("env", listed)
-        held = listed
-    names = {i.string("name") for i in held.items}
-    for entry in list(env.items):
-        if entry.string("name") not in names:
-            held.add(copy_tree(entry))
+    given = root.mapping("spec", "trainer", "resourcesPerNode")
+    if given is None:
+        return job
+    half = given.mapping("limits")
+    if half is None:
+        half = Mapping(given.doc, given.start, given.end)
+        half.origin = given.source
+        given.put("limits", half)
+    for name, node in lost.items():
+        half.put(name, copy_tree(node), node.key_start, node.key_end)
+    return resolve(replace(trainjob, root=root), OneRuntime(runtime), version)
