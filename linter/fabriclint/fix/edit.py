@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from fabriclint.fix.style import (
     flow_value,
     in_flow,
     is_plain,
+    json_text,
     keys_column,
     line_end,
     line_start,
@@ -212,7 +212,7 @@ class _Editor:
                 return self.fill(node, value)
             if isinstance(node, Mapping | Sequence) and node.flow and not _members(node):
                 return self.fill(node, value)
-            raise RefusedError(f"'{change.path[-1]}' is there already")
+            raise RefusedError(f"'{node.key}' is there already")
         if isinstance(node, Scalar) and node.value is None:
             return self.fill(node, nested(tuple(steps), value))
         if not isinstance(node, Mapping) or isinstance(steps[0], int):
@@ -311,7 +311,7 @@ class _Editor:
         name = flow_value(key, self.style)
         if self.style.json and self.own_line(slots[-1].start) and isinstance(value, dict | list):
             pad = newline(self.text, slots[-1].start) + " " * column(self.text, slots[-1].start)
-            said = json.dumps(value, indent=self.step_of(slots), ensure_ascii=False).replace("\n", pad)
+            said = json_text(value, self.step_of(slots)).replace("\n", pad)
         else:
             said = flow_value(value, self.style)
         return f"{name}{colon if colon in (':', ': ') and self.style.json else ': '}{said}"

@@ -102,7 +102,7 @@ class Model:
             elif cell.value in (None, {}, []):
                 cell.value = _cells_of(added_value(change)).value
             else:
-                raise RefusedError(f"'{change.path[-1]}' is there already")
+                raise RefusedError("there is a value already")
             return
         below = nested(tuple(steps), added_value(change))
         if cell.value is None:

@@ -135,18 +135,19 @@ def quoted(text: str, quote: str) -> str:
     """A string in quotes of the kind, or in double quotes where single ones cannot hold it."""
     if quote == "'" and not _UNQUOTABLE.search(text):
         return "'" + text.replace("'", "''") + "'"
-    return _UNQUOTABLE.sub(_escape, json.dumps(text, ensure_ascii=False))
+    return json_text(text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def json_text(value: Any, indent: int | None = None) -> str:
+    """A value as JSON that YAML readers take too: characters that cannot be seen are escaped."""
+    plain = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _UNQUOTABLE.sub(lambda found: found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1], plain)
 
 
 def flow_value(value: Any, style: Style) -> str:
     """A value on one line, as it may stand in a flow collection or behind a key."""
     if style.json:
-        return json.dumps(value, ensure_ascii=False)
+        return json_text(value)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{flow_value(str(k), style)}: {flow_value(v, style)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -158,7 +159,7 @@ def scalar_text(value: Any, style: Style, *, flow: bool) -> str:
     """A scalar as text."""
     if isinstance(value, str):
         if style.json:
-            return json.dumps(value, ensure_ascii=False)
+            return json_text(value)
         return value if is_plain(value, flow=flow) else quoted(value, style.quote)
     return json.dumps(value)
 
