@@ -22,3 +22,33 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         elif ratio == top:
             best.append(candidate)
     return best[0] if top >= 0.8 and len(best) == 1 else None
+
+
+def misspelt(name: str, known: Iterable[str], most: int = 2) -> str | None:
+    """The one known name that `most` changes of a letter (or swaps of two) lead to; None without one or with several."""
+    best: list[str] = []
+    least = most + 1
+    for candidate in known:
+        if abs(len(candidate) - len(name)) > min(most, least):
+            continue
+        changes = _changes(name, candidate)
+        if changes < least:
+            best, least = [candidate], changes
+        elif changes == least and least <= most:
+            best.append(candidate)
+    return best[0] if len(best) == 1 and 0 < least <= most else None
+
+
+def _changes(a: str, b: str) -> int:
+    """Insertions, removals, replacements and swaps of neighbours between two names."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        above, row = row, [i]
+        for j, other in enumerate(b, 1):
+            cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before = above
+    return row[-1]

@@ -1,0 +1,49 @@
+"""One finding for what several pod templates of one job have alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from fabriclint.pod import PodView, WorkerPod
+from fabriclint.rule import Finding, Place, Related
+from fabriclint.views import JobView
+
+
+def once(job: JobView, judge: Callable[[WorkerPod], Iterable[Finding]]) -> Iterator[Finding]:
+    """What a rule says of the job's workers, once for all templates that need the same edit."""
+    workers = [p for p in job.pods if isinstance(p, WorkerPod)]
+    return _merged((pod, judge(pod)) for pod in workers)
+
+
+def once_a_pod(job: JobView, judge: Callable[[PodView], Iterable[Finding]]) -> Iterator[Finding]:
+    """The same for all pods of the job, whether or not they have GPUs."""
+    return _merged((pod, judge(pod)) for pod in job.pods)
+
+
+def _merged(said: Iterable[tuple[PodView, Iterable[Finding]]]) -> Iterator[Finding]:
+    first: dict[tuple[object, ...], Finding] = {}
+    for pod, findings in said:
+        seen: Counter[tuple[object, ...]] = Counter()
+        for finding in findings:
+            alike = (finding.code, finding.severity, finding.help)
+            seen[alike] += 1
+            key = (*alike, seen[alike])
+            known = first.get(key)
+            if known is None:
+                first[key] = replace(
+                    finding,
+                    subject=finding.subject or pod,
+                    fabric=finding.fabric or (pod.fabric.name if pod.fabric is not None else None),
+                )
+                continue
+            places = {_spot(known.place), *(_spot(r.place) for r in known.related)}
+            if _spot(finding.place) not in places:
+                first[key] = replace(known, related=(*known.related, Related(finding.place, "The same stands here.")))
+    yield from first.values()
+
+
+def _spot(place: Place) -> tuple[object, ...]:
+    node = place.node.source
+    return id(node.doc), node.start, place.within
