@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from fabriclint.node import Node
-from fabriclint.pod import PodView
+from fabriclint.node import Node, Scalar
+from fabriclint.pod import ContainerView, PodView
 from fabriclint.rule import Evidence, FabricMatch
 from fabriclint_schemas.profiles import profiles
+
+#: What a signal weighs: a daemon's image tells most, as one cannot run another fabric with it.
+_DAEMON, _STRONG, _WEAK = 5, 3, 1
+_INTERFACES = "networking.gke.io/interfaces"
+
+_Signal = tuple[int, Evidence]
 
 
 def tell(pod: PodView) -> FabricMatch | None:
@@ -19,49 +26,96 @@ def tell(pod: PodView) -> FabricMatch | None:
         return FabricMatch(note.text, True, (Evidence(note, "annotation fabriclint.dev/fabric"),), (), known[note.text])
     if declared is not None and declared in known:
         return FabricMatch(declared, True, (), (), known[declared])
-    scores: list[tuple[int, str, list[Evidence]]] = []
-    for name, profile in known.items():
-        evidence = _evidence(pod, profile)
-        strong = sum(3 if e.strong else 1 for e in evidence)
-        if any(e.strong for e in evidence):
-            scores.append((strong, name, evidence))
+    found = {name: list(_signals(pod, profile)) for name, profile in known.items()}
+    scores = [
+        (sum(weight for weight, _ in signals), name, [e for _, e in signals])
+        for name, signals in found.items()
+        if any(e.strong for _, e in signals)
+    ]
     if not scores:
-        return None
+        return _by_networks(pod, known, found)
     scores.sort(key=lambda s: (-s[0], s[1]))
     _, name, evidence = scores[0]
-    rivals = tuple((n, es[0]) for _, n, es in scores[1:])
+    rivals = tuple((n, next(e for e in es if e.strong)) for _, n, es in scores[1:])
     return FabricMatch(name, False, tuple(evidence), rivals, known[name])
 
 
-def _evidence(pod: PodView, profile: dict[str, Any]) -> list[Evidence]:
+def _by_networks(pod: PodView, known: dict[str, dict[str, Any]], found: dict[str, list[_Signal]]) -> FabricMatch | None:
+    """A pod that names several networks and nothing else that is a fabric's own: by its node, else by their names."""
+    node = pod.annotations.get(_INTERFACES)
+    if node is None:
+        return None
+    for by_node in (True, False):
+        fitting = [
+            name
+            for name, profile in known.items()
+            if "networks" in profile["signals"]
+            and (bool(found[name]) if by_node else any(n in node.text for n in profile["signals"]["networks"]))
+        ]
+        if len(fitting) == 1:
+            evidence = (Evidence(node, f"annotation {_INTERFACES}"), *(e for _, e in found[fitting[0]]))
+            return FabricMatch(fitting[0], False, evidence, (), known[fitting[0]])
+    return None
+
+
+def _signals(pod: PodView, profile: dict[str, Any]) -> Iterator[_Signal]:
     signals = profile["signals"]
-    out: list[Evidence] = []
     for container in pod.containers:
-        image = container.image
-        if isinstance(image, str):
-            last = container.image_name
-            folder = image.rsplit("/", 2)[-2] if image.count("/") >= 1 else ""
-            for wanted in signals.get("images", ()):
-                if last == wanted["name"] and (not wanted.get("folder") or folder == wanted["folder"]):
-                    if wanted.get("not_folder") and folder == wanted["not_folder"]:
-                        continue
-                    node: Node = container.image_node or container.node
-                    out.append(Evidence(node, f"image {last}"))
-        for resource in signals.get("resources", ()):
-            node_or_none = container.resource_node(resource)
-            if node_or_none is not None:
-                out.append(Evidence(node_or_none, f"resource {resource}"))
-        for prefix in signals.get("env", ()):
-            for variable in container.seen_env.starting(prefix):
-                out.append(Evidence(variable.place.node, f"variable {variable.name}", strong=True))
-                break
+        yield from _of_container(container, signals)
     for prefix in signals.get("annotations", ()):
         for key, value in pod.annotations.items():
             if key.startswith(prefix):
-                out.append(Evidence(value, f"annotation {key}"))
+                yield _STRONG, Evidence(value, f"annotation {key}")
+    for start in signals.get("host_paths", ()):
+        for volume in pod.volumes.values():
+            path = volume.scalar("hostPath", "path")
+            if path is not None and path.text.startswith(start):
+                yield _STRONG, Evidence(path, f"volume {path.text}")
+                break
+    for wanted in signals.get("device_classes", ()):
+        if wanted in pod.claim_classes():
+            yield _STRONG, Evidence(pod.spec, f"device class {wanted}")
     labels = signals.get("node_labels", {})
     for label, _operator, values in pod.node_labels():
         for value in values:
             if value.text in labels.get(label, ()):
-                out.append(Evidence(value, f"node label {label}={value.text}", strong=False))
-    return out
+                yield _WEAK, Evidence(value, f"node label {label}={value.text}", strong=False)
+
+
+def _of_container(container: ContainerView, signals: dict[str, Any]) -> Iterator[_Signal]:
+    image = container.image
+    if isinstance(image, str):
+        last = container.image_name
+        folder = image.rsplit("/", 2)[-2] if image.count("/") >= 1 else ""
+        tag = image.rsplit("/", 1)[-1].partition(":")[2]
+        for wanted in signals.get("images", ()):
+            if last != wanted["name"] and not (wanted.get("begins") and last.startswith(wanted["name"])):
+                continue
+            if (
+                wanted.get("folder")
+                and folder != wanted["folder"]
+                and not (wanted.get("tag") and tag.startswith(wanted["tag"]))
+            ):
+                continue
+            if wanted.get("not_folder") and folder == wanted["not_folder"]:
+                continue
+            if wanted.get("not_tag") and tag.startswith(wanted["not_tag"]) and folder != wanted.get("own_folder"):
+                continue
+            node: Node = container.image_node or container.node
+            yield _DAEMON if wanted.get("daemon") else _STRONG, Evidence(node, f"image {last}")
+    for resource in signals.get("resources", ()):
+        node_or_none = container.resource_node(resource)
+        if node_or_none is not None:
+            yield _STRONG, Evidence(node_or_none, f"resource {resource}")
+    for prefix in signals.get("env", ()):
+        for variable in container.seen_env.starting(prefix):
+            yield _STRONG, Evidence(variable.place.node, f"variable {variable.name}")
+            break
+    for name, values in signals.get("values", {}).items():
+        found = container.seen_env.get(name)
+        if found is not None and found.value in values:
+            yield _STRONG, Evidence(found.place.node, f"variable {name}={found.value}")
+    for text in signals.get("texts", ()):
+        word: Scalar | None = next((w for w in container.words if text in w.text), None)
+        if word is not None:
+            yield _STRONG, Evidence(word, f"'{text}' in the command")

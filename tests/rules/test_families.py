@@ -40,9 +40,12 @@ spec:
                 - name: tcpxo-daemon
                   restartPolicy: Always
                   image: mirror.example/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.17
+                  env: [{{name: LD_LIBRARY_PATH, value: /usr/local/nvidia/lib64}}]
                   securityContext:
                     capabilities:
                       add: [NET_ADMIN, NET_BIND_SERVICE]
+                  "volumeMounts": [{{name: lib, mountPath: /usr/local/nvidia}}, {{name: sys, mountPath: /hostsysfs}},
+                    {{name: proc, mountPath: /hostprocsysfs}}]
               containers:
                 - name: node
                   image: registry.example/train:1
@@ -50,6 +53,7 @@ spec:
                   env:
                     - name: NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY
                       value: /dev/aperture_devices
+                    - {{name: NCCL_LIB_DIR, value: /usr/local/nvidia/lib64}}
                   securityContext:
                     capabilities:
                       add: [IPC_LOCK]
@@ -59,7 +63,13 @@ spec:
                   volumeMounts:
                     - name: dshm
                       mountPath: /dev/shm
+                    - {{name: lib, mountPath: /usr/local/nvidia}}
+                    - {{name: aperture, mountPath: /dev/aperture_devices}}
               volumes:
+                - {{name: lib, hostPath: {{path: /home/kubernetes/bin/nvidia}}}}
+                - {{name: sys, hostPath: {{path: /sys}}}}
+                - {{name: proc, hostPath: {{path: /proc/sys}}}}
+                - {{name: aperture, hostPath: {{path: /dev/aperture_devices}}}}
                 - name: dshm
                   emptyDir:
                     medium: Memory
@@ -94,7 +104,7 @@ MUTANTS = [
     ("TCPXO008", "devices.gke.io", ("container.tcpxo-daemon", "container.tcpxo")),
     ("TCPXO009", "devices.gke.io", ("                  - path: /dev/dmabuf_import_helper\n", "")),
     ("TCPXO012", "- name: tcpxo-daemon", ("                  restartPolicy: Always\n", "")),
-    ("POD001", "volumeMounts", ("mountPath: /dev/shm", "mountPath: /shm")),
+    ("POD001", "  volumeMounts:", ("mountPath: /dev/shm", "mountPath: /shm")),
     ("POD002", "emptyDir", ("emptyDir:\n                    medium: Memory", "emptyDir: {}")),
     ("POD002", "medium", ("medium: Memory", "medium: memory")),
     ("POD005", "IPC-LOCK", ("IPC_LOCK", "IPC-LOCK")),
