@@ -262,7 +262,7 @@ class Walk:
         for name in schema.get("required", ()):
             if not _present(node.fields.get(name)) and not _has_template(node):
                 default = properties.get(name, {}).get("default")
-                if default is None and not _filled_in(path, name):
+                if default is None and not _filled_in(self.kind, path, name):
                     text = f"'{dotted((*path, name))}' is missing, and a {self.kind} requires it; {_REFUSES}."
                     self._say("required", node, (*path, name), text)
         count = len(node.fields)
@@ -422,12 +422,12 @@ def _has_template(node: Mapping) -> bool:
     return any("{{" in k or "{" in k or "<<" in k or "$patch" in k for k in node.fields)
 
 
-def _filled_in(path: tuple[str | int, ...], name: str) -> bool:
+def _filled_in(kind: str, path: tuple[str | int, ...], name: str) -> bool:
     """Whether a webhook writes a required field before the schema is looked at.
 
     Source: kubernetes-sigs/jobset@f22e565 pkg/webhooks/jobset_webhook.go (names of failure policy rules).
     """
-    return name == "name" and path[-3:-1] == ("failurePolicy", "rules")
+    return kind == "JobSet" and name == "name" and path[-3:-1] == ("failurePolicy", "rules")
 
 
 def _has_open_here(node: Node) -> bool:
