@@ -13,7 +13,7 @@ from fabriclint.schema.suggest import misspelt
 from fabriclint.views import JobView
 from fabriclint.workload import PodRole
 from fabriclint_rules.alike import once, once_a_pod
-from fabriclint_rules.efa_pods import EFA, accelerators, asks, attached, machines, signs, uses_nixl, written
+from fabriclint_rules.efa_pods import EFA, accelerators, asks, machines, signs, uses_nixl, written
 from fabriclint_schemas.eks import InstanceType, eks
 from fabriclint_schemas.variables import efa
 
@@ -413,6 +413,3 @@ def _extra_devices(pod: PodView) -> Iterator[Finding]:
                 severity=Severity.ERROR if fatal else None,
                 related=(Related(Place(path), "The host's devices are named here."),),
             )
-
-
-__all__ = ["attached", "count", "extra_verbs_devices", "hugepages", "missing_device"]

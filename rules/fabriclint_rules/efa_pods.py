@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -226,14 +225,6 @@ def _by_labels(labels: dict[str, list[Scalar]]) -> list[InstanceType] | None:
 
 def _and(known: list[InstanceType] | None, more: list[InstanceType]) -> list[InstanceType]:
     return more if known is None else [t for t in known if t in more]
-
-
-_CLEAN = re.compile(r"[^a-z0-9]")
-
-
-def bare(text: str) -> str:
-    """Letters and digits alone, in lower case: for names that differ in their signs only."""
-    return _CLEAN.sub("", text.lower())
 
 
 def variable_text(variable: Variable) -> str:

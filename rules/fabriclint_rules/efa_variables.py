@@ -14,7 +14,6 @@ from fabriclint.views import JobView
 from fabriclint_rules.alike import once
 from fabriclint_rules.efa_pods import (
     EFA,
-    asks,
     attached,
     hidden,
     lets_efa_in,
@@ -24,7 +23,6 @@ from fabriclint_rules.efa_pods import (
     on_neuron,
     switch,
     text_of,
-    uses_nixl,
     written,
 )
 from fabriclint_schemas.variables import efa, libfabric, nccl
@@ -53,8 +51,8 @@ def fork_safe(job: JobView) -> Iterator[Finding]:
     memory' at fork), jobs without EFA, Neuron, variables out of view.
     Bad: the older name (efa-jobset)
         @@ env:
-        +   - name: RDMAV_FORK_SAFE
-        +     value: "1" # <-
+        +   - name: RDMAV_FORK_SAFE # <-
+        +     value: "1"
     Bad: handed on by mpirun (efa-mpijob)
         ~ NCCL_DEBUG=WARN => RDMAV_FORK_SAFE=1 # <-
     Bad: AICR's contract without it (efa-trainjob)
@@ -87,7 +85,7 @@ def _fork_safe(pod: WorkerPod) -> Iterator[Finding]:
         if variable is not None:
             found = True
             yield pod.finding(
-                variable.place,
+                name_of(variable)[0],
                 f"'{name}' does nothing for EFA on current kernels and switches huge pages off on older ones; the OFI plugin "
                 f"sets '{_FORK_SAFE}' itself.",
                 help=f"Remove '{name}'; write '{_FORK_SAFE}=1' where fork safety is to be written out.",
@@ -246,7 +244,7 @@ def _provider_disabled(pod: WorkerPod) -> Iterator[Finding]:
     found = [*_provider(pod), *_device_rdma(pod), *_network(pod), *_plugin(pod), *_gpudirect(pod)]
     if any(f.severity is None for f in found) and declared_comparison(pod):
         heavy = Severity.WARNING
-    for finding in found:
+    for finding in sorted(found, key=lambda f: (f.severity or heavy).rank):
         yield finding.with_(severity=heavy) if finding.severity is None else finding
 
 
@@ -532,8 +530,8 @@ def fatal_variable(job: JobView) -> Iterator[Finding]:
     Silent: jobs without EFA.
     Bad: a retired size (efa-jobset)
         @@ env:
-        +   - name: FI_EFA_MTU_SIZE
-        +     value: "9000" # <-
+        +   - name: FI_EFA_MTU_SIZE # <-
+        +     value: "9000"
     Bad: handed on by mpirun (efa-mpijob)
         ~ NCCL_DEBUG=WARN => FI_EFA_TX_IOV_LIMIT=4 # <-
     Bad: no credits (efa-lws)
@@ -558,7 +556,7 @@ def _fatal(pod: WorkerPod) -> Iterator[Finding]:
         variable = environment.get(name)
         if variable is not None:
             yield pod.finding(
-                variable.place,
+                name_of(variable)[0],
                 f"'{name}' is retired: libfabric {since} and later abort the process when it is set, whatever its value.",
                 help="Remove the variable.",
             )
@@ -587,7 +585,7 @@ def _fatal(pod: WorkerPod) -> Iterator[Finding]:
         variable = environment.get(name)
         if variable is not None:
             yield pod.finding(
-                variable.place,
+                name_of(variable)[0],
                 f"Nothing reads '{name}' any more{f' since libfabric {since}' if since else ''}.",
                 help="Remove the variable.",
                 severity=Severity.NOTE,
@@ -693,7 +691,7 @@ def _plugin_values(pod: WorkerPod) -> Iterator[Finding]:
             continue
         if variable.name in plugin["set at all fails"]:
             yield pod.finding(
-                variable.place,
+                name_of(variable)[0],
                 f"'{variable.name}' is removed: from release 1.19 on the OFI plugin does not start when it is set, and NCCL falls back "
                 "to TCP.",
                 help="Remove the variable.",
@@ -716,6 +714,3 @@ def _right(kind: object) -> str:
         "number": "Write a number without a unit.",
         "unsigned": "Write a whole number without sign and unit.",
     }.get(str(kind), "Write a whole number without a unit.")
-
-
-__all__ = ["asks", "uses_nixl"]
