@@ -253,12 +253,22 @@ def _apply(base: Settings, values: dict[str, Any], lines: dict[str, int], shown:
         elif key == "profiles":
             if not isinstance(value, dict):
                 raise ConfigError(f"{where}: 'profiles' maps a profile's name to what differs in your cluster.")
+            _usable(value, where)
             changes[name] = value
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
             changes[name] = str(value)
         else:
             raise ConfigError(f"{where}: '{key}' is a word.")
     return replace(base, **changes)
+
+
+def _usable(changed: dict[str, Any], where: str) -> None:
+    from fabriclint_schemas.profiles import ProfileError, overridden
+
+    try:
+        overridden(changed)
+    except ProfileError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def _by_path(key: str, value: Any, where: str) -> tuple[tuple[str, str], ...]:

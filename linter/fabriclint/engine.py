@@ -199,11 +199,68 @@ class WorkspaceLookup(Lookup):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
         self.workspace = workspace
+        self._claiming: dict[str, list[Workload]] | None = None
+        #: The cluster snapshot for an object's file, else None.
+        self.snapshot_of: Callable[[Manifest], Any] = lambda manifest: None
 
     def config_map(self, workload: Workload, name: str) -> Mapping | None:
         """The data of a ConfigMap in view."""
         found = self.workspace.find("ConfigMap", name, workload.manifest)
         return found.root.mapping("data") if found is not None else None
+
+    def namespace(self, workload: Workload) -> Mapping | None:
+        """The Namespace object in view."""
+        name = workload.manifest.namespace
+        found = self.workspace.find("Namespace", name, workload.manifest, namespaced=False) if name else None
+        return found.root if found is not None else None
+
+    def cluster_labels(self, workload: Workload) -> dict[str, str] | None:
+        """The labels of the namespace in the snapshot."""
+        name = workload.manifest.namespace
+        snapshot = self.snapshot_of(workload.manifest) if name else None
+        found = snapshot.find("Namespace", name) if snapshot is not None else None
+        labels = found.get("metadata", {}).get("labels") if found is not None else None
+        return {str(k): str(v) for k, v in labels.items()} if isinstance(labels, dict) else None
+
+    def neighbour(self, workload: Workload, kind: str, name: str, namespace: str | None = None) -> Manifest | None:
+        """The object of a kind and name in view; with a namespace, the one there."""
+        found = self.workspace.find(kind, name, workload.manifest, namespaced=namespace is None)
+        if found is not None and namespace is not None and found.namespace not in (None, namespace):
+            return None
+        return found
+
+    def claiming(self, workload: Workload, template: str) -> list[Workload]:
+        """The workloads in view that name a claim template, in the same namespace."""
+        if self._claiming is None:
+            self._claiming = {}
+            for manifest in self.workspace.manifests:
+                made = workload_of(manifest) if carries_pods(manifest.group, manifest.kind) else None
+                named = {
+                    claim.string("resourceClaimTemplateName") or ""
+                    for site in (made.sites if made is not None else ())
+                    for claim in site.spec.mappings("resourceClaims")
+                }
+                for name in sorted(named):
+                    assert made is not None
+                    self._claiming.setdefault(name, []).append(made)
+        space = workload.manifest.namespace
+        return [w for w in self._claiming.get(template, ()) if w.manifest.namespace == space]
+
+    def domain_of(self, workload: Workload, template: str) -> Manifest | None:
+        """The ComputeDomain in view that makes a claim template."""
+        path = ("spec", "channel", "resourceClaimTemplate", "name")
+        made = [
+            m
+            for m in self.workspace.manifests
+            if m.kind == "ComputeDomain"
+            and m.root.string(*path) == template
+            and self.neighbour(workload, "ComputeDomain", m.name or "") is m
+        ]
+        return made[0] if len(made) == 1 else None
+
+    def of_kind(self, workload: Workload, kind: str) -> list[Manifest]:
+        """All objects of a kind in view."""
+        return [m for m in self.workspace.manifests if m.kind == kind]
 
     def claim_classes(self, workload: Workload, template: str) -> list[str]:
         """Device classes of a ResourceClaimTemplate in view."""
@@ -257,6 +314,7 @@ def run_rules(
 ) -> tuple[list[Finding], list[JobView]]:
     """Every finding of every rule, before silencing."""
     lookup = WorkspaceLookup(workspace)
+    lookup.profiles = settings.profiles
     views: list[Any] = [workspace]
     views.extend(d for d in workspace.documents if d.document.source.reported)
     jobs: list[JobView] = []
@@ -264,6 +322,7 @@ def run_rules(
     podless: list[JobView] = []
     used: dict[int, list[Manifest]] = {}
     snapshots: dict[str, Any] = {}
+    lookup.snapshot_of = lambda manifest: _snapshot_of(manifest, settings, notes, snapshots)
 
     def made(workload: Workload, contract: str, declared: str | None) -> JobView:
         return make_job(workload, lookup, pack.fabric_of, contract, declared)
@@ -356,7 +415,7 @@ def runtime_of(workspace: Workspace, trainjob: Manifest) -> Manifest | None:
 def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note], snapshots: dict[str, Any]) -> Iterator[Finding]:
     if rule.fabrics:
         match: FabricMatch | None = getattr(view, "fabric", None)
-        if match is None or match.name not in rule.fabrics:
+        if match is None or not {match.name, (match.profile or {}).get("family")} & set(rule.fabrics):
             return
     try:
         code = rule.check.__code__

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabriclint.finding import Finding, Fix, Place, Related, Severity
 from fabriclint.node import UNKNOWN, Mapping, Node, Scalar, Sequence, Unknown, open_value
@@ -17,6 +17,7 @@ from fabriclint.quantity import parse_quantity
 from fabriclint.workload import PodRole, PodSite, Workload, is_accelerator
 
 if TYPE_CHECKING:
+    from fabriclint.document import Manifest
     from fabriclint.rule import FabricMatch
 
 
@@ -627,6 +628,8 @@ class Lookup:
     ) -> None:
         self._config_map = config_map
         self._claim_classes = claim_classes
+        #: What the configuration changes in the fabrics' profiles.
+        self.profiles: dict[str, Any] = {}
         #: Hears what rules asked for and could not see (`explain`).
         self.listener: Callable[[str, Node | None], None] | None = None
 
@@ -638,6 +641,30 @@ class Lookup:
     def config_map(self, workload: Workload, name: str) -> Mapping | None:
         """The data of a ConfigMap in view, else None."""
         return self._config_map(workload, name) if self._config_map else None
+
+    def namespace(self, workload: Workload) -> Mapping | None:
+        """The Namespace object in view that a workload names, else None."""
+        return None
+
+    def cluster_labels(self, workload: Workload) -> dict[str, str] | None:
+        """The labels of the workload's namespace in the snapshot of the cluster, None when they are not known."""
+        return None
+
+    def neighbour(self, workload: Workload, kind: str, name: str, namespace: str | None = None) -> Manifest | None:
+        """The object of a kind and name in view that counts for a workload, else None."""
+        return None
+
+    def claiming(self, workload: Workload, template: str) -> list[Workload]:
+        """The workloads in view, in the workload's namespace, that name a claim template."""
+        return []
+
+    def domain_of(self, workload: Workload, template: str) -> Manifest | None:
+        """The ComputeDomain in view whose channel's claim template has a name, else None."""
+        return None
+
+    def of_kind(self, workload: Workload, kind: str) -> list[Manifest]:
+        """All objects of a kind in view."""
+        return []
 
     def claim_classes(self, workload: Workload, template: str) -> list[str]:
         """Device classes that a ResourceClaimTemplate in view asks for."""
