@@ -54,6 +54,9 @@ class TrainJobLanding:
             )
         if self.own_runtime and not self._asks(container):
             return None
+        there = container.node.nearest(*path)
+        if there is not container.node and self._in_trainjob(there):
+            return None
         listed = "containers" if container.kind == "main" else "initContainers"
         return self.fallback(container.pod.name, listed, container.name, path)
 
@@ -73,7 +76,10 @@ class TrainJobLanding:
         amounts = container.node.at("resources", "limits") or container.node.at("resources", "requests")
         if amounts is None:
             return False
-        inside: Node | None = amounts.source
+        return self._in_trainjob(amounts)
+
+    def _in_trainjob(self, node: Node) -> bool:
+        inside: Node | None = node.source
         while inside is not None:
             if inside is self.trainjob.root:
                 return True

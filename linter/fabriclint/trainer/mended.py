@@ -1,7 +1,8 @@
-"""A TrainJob as it is meant: with the devices that its resources take from the runtime's container put back.
+"""A TrainJob as it is meant: devices that its resources take from the runtime's container are put back, and fields that
+no patch has are left out.
 
-The loss is one finding of its own. Without this the user would mend it only to meet the next fault of the pod, or be
-told of one loss by every rule that misses the device.
+Both are findings of their own. Without this the user would mend them only to meet the next fault of the pod, or be told
+of one loss by every rule that misses the device.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabriclint.kinds import ANCESTOR_LABEL
 from fabriclint.node import Mapping, Node, copy_tree
+from fabriclint.trainer.job_patch import patch_field
 from fabriclint.trainer.lookup import RuntimeLookup
 from fabriclint.trainer.resolve import ResolvedJob, resolve
 
@@ -68,18 +70,23 @@ def lost_devices(trainjob: Mapping, worker: Mapping | None, version: str) -> dic
 
 
 def meant(job: ResolvedJob, version: str) -> ResolvedJob:
-    """The job resolved again with the devices that were lost; itself when none was."""
+    """The job resolved again as it is meant; itself when nothing has to be mended."""
     trainjob, runtime = job.trainjob, job.runtime
     if trainjob is None or runtime is None:
         return job
     lost = lost_devices(trainjob.root, worker_of(runtime.root), version)
-    if not lost:
+    foreign = _foreign_fields(trainjob, version)
+    if not lost and not foreign:
         return job
     root = copy_tree(trainjob.root)
     assert isinstance(root, Mapping)
+    if foreign:
+        for node in list(root.walk()):
+            if id(node.source) in foreign and isinstance(node.parent, Mapping):
+                node.parent.drop(str(node.key))
     given = root.mapping("spec", "trainer", "resourcesPerNode")
-    if given is None:
-        return job
+    if given is None or not lost:
+        return resolve(replace(trainjob, root=root), OneRuntime(runtime), version)
     half = given.mapping("limits")
     if half is None:
         half = Mapping(given.doc, given.start, given.end)
@@ -88,3 +95,16 @@ def meant(job: ResolvedJob, version: str) -> ResolvedJob:
     for name, node in lost.items():
         half.put(name, copy_tree(node), node.key_start, node.key_end)
     return resolve(replace(trainjob, root=root), OneRuntime(runtime), version)
+
+
+def _foreign_fields(trainjob: Manifest, version: str) -> set[int]:
+    """Fields in patches that no patch has, by the id of their nodes."""
+    from fabriclint.schema.validation import validate
+
+    field = patch_field(version)
+    if trainjob.root.at("spec", field) is None:
+        return set()
+    faults = validate(
+        trainjob.root, group=trainjob.group, version=trainjob.version, kind=trainjob.kind, release=version
+    )
+    return {id(f.node) for f in faults if f.kind == "unknown-field" and f.path[:2] == ("spec", field)}
