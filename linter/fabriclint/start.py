@@ -75,7 +75,7 @@ def read(container: ContainerView) -> StartText:
                 made.forwarded.append(Variable(assignment.name, assignment.value, place(assignment.place), "mpirun"))
     names = {p.name for p in launch.programs}
     prepares = bool(names) and not launch.open and names <= _PREPARES
-    made.idle = launch.idle or prepares
+    made.idle = launch.idle or prepares or (not argv and container.image_name.startswith("pause"))
     made.probe = launch.probe or made.idle
     made.unseen = launch.image or launch.open or bool(launch.unseen) or bool(launch.refused)
     first = argv[0].rsplit("/", 1)[-1] if argv else ""

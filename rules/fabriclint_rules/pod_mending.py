@@ -1,0 +1,124 @@
+"""Fixes of a container that lacks something: in its own file, or in a TrainJob's patch when that is where it can stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fabriclint.node import Mapping, Node, Sequence
+from fabriclint.pod import ContainerView
+from fabriclint.rule import AddField, Change, Fix
+
+MANAGER = "fabriclint.dev/fabric"
+_JOBS = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
+_POD = ("template", "spec", "template", "spec")
+
+
+def stands_in_trainjob(container: ContainerView) -> bool:
+    """Whether what the container lacks is to be written into its TrainJob: its runtime is no file of the user's."""
+    workload = container.pod.workload
+    if workload.landing is None:
+        return False
+    place = workload.landing.missing(container, "securityContext")
+    return place is not None and _root(place.node) is workload.manifest.root
+
+
+def carries_security(container: ContainerView) -> bool:
+    """Whether a TrainJob of its version can give the container a securityContext (runtimePatches, since 2.2)."""
+    version = getattr(container.pod.workload.landing, "version", "2.2")
+    return version not in ("2.0", "2.1")
+
+
+def add_volume_and_mount(container: ContainerView, volume: dict[str, Any], path: str, message: str) -> Fix | None:
+    """Add a volume to the pod and mount it; None where the file has no place for it."""
+    pod = container.pod
+    mount = {"name": volume["name"], "mountPath": path}
+    if stands_in_trainjob(container):
+        return _patched(container, {"volumeMounts": [mount]}, {"volumes": [volume]}, message)
+    if pod.site.form not in ("template", "podspec"):
+        return None
+    name = volume["name"]
+    if name in pod.volumes:
+        return None
+    return Fix(
+        message,
+        (
+            AddField(container.node, ("volumeMounts",), [mount], append=True),
+            AddField(pod.spec, ("volumes",), [volume], append=True),
+        ),
+    )
+
+
+def add_capability(container: ContainerView, name: str) -> Fix | None:
+    """Add a capability to the container; in a TrainJob as a runtimePatches entry for it."""
+    message = f"add the capability {name}"
+    if stands_in_trainjob(container):
+        if not carries_security(container):
+            return None
+        # A patch's list replaces the runtime's: what that had is repeated.
+        kept = [c.text for c in container.added_capabilities]
+        return _patched(container, {"securityContext": {"capabilities": {"add": [*kept, name]}}}, {}, message)
+    return Fix(message, (AddField(container.node, ("securityContext", "capabilities", "add"), [name], append=True),))
+
+
+def _patched(
+    container: ContainerView, of_container: dict[str, Any], of_pod: dict[str, Any], message: str
+) -> Fix | None:
+    trainjob = container.pod.workload.manifest.root
+    if not carries_security(container) or trainjob.mapping("spec") is None:
+        return None
+    listed = "containers" if container.kind == "main" else "initContainers"
+    entry = {"name": container.name, **of_container}
+    spec = {**of_pod, listed: [entry]}
+    job = {"name": container.pod.name, "template": {"spec": {"template": {"spec": spec}}}}
+    patches = trainjob.mappings("spec", "runtimePatches")
+    for patch in patches:
+        for there in patch.mappings(*_JOBS):
+            if there.string("name") == container.pod.name:
+                return _into_patch(there, listed, container, of_container, of_pod, message)
+    for patch in patches:
+        if patch.string("manager") == MANAGER:
+            return Fix(message, (AddField(patch, _JOBS, [job], append=True),))
+    made = {"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [job]}}}}
+    return Fix(message, (AddField(trainjob, ("spec", "runtimePatches"), [made], append=True),))
+
+
+def _into_patch(
+    job: Mapping,
+    listed: str,
+    container: ContainerView,
+    of_container: dict[str, Any],
+    of_pod: dict[str, Any],
+    message: str,
+) -> Fix | None:
+    """Into the patch that already changes the replicated job."""
+    spec = job.mapping(*_POD)
+    if spec is None:
+        return Fix(message, (AddField(job, _POD, {**of_pod, listed: [{"name": container.name, **of_container}]}),))
+    changes: list[Change] = []
+    there = next((c for c in spec.mappings(listed) if c.string("name") == container.name), None)
+    if there is None:
+        changes.append(AddField(spec, (listed,), [{"name": container.name, **of_container}], append=True))
+    else:
+        for key, value in of_container.items():
+            changes.extend(_added(there, (key,), value))
+    changes.extend(AddField(spec, (key,), value, append=True) for key, value in of_pod.items())
+    return Fix(message, tuple(changes))
+
+
+def _added(node: Mapping, path: tuple[str, ...], value: Any) -> list[Change]:
+    """Add a value that may be partly there: mappings are gone into, lists are appended to."""
+    there = node.at(*path)
+    if isinstance(value, dict) and isinstance(there, Mapping):
+        return [change for key, below in value.items() for change in _added(node, (*path, key), below)]
+    if isinstance(value, list):
+        held = [i.plain() for i in there.items] if isinstance(there, Sequence) else []
+        missing = [v for v in value if v not in held]
+        return [AddField(node, path, missing, append=True)] if missing else []
+    return [AddField(node, path, value)]
+
+
+def _root(node: Node) -> Node:
+    node = node.source
+    while node.parent is not None:
+        node = node.parent
+    return node
