@@ -1,68 +1,54 @@
-"""GitHub's `primaryLocationLineHash`: a rolling hash per line over its next 100 non-blank characters.
+"""GitHub's `primaryLocationLineHash`: a polynomial over a line's next 100 non-blank characters, across line ends.
 
-Source: github/codeql-action@f3f1edb src/fingerprints.ts (described, not copied).
+Source: github/codeql-action@f3f1edb src/fingerprints.ts (described, not copied). There the hash rolls on from character to
+character; here it is the difference of two prefixes, which gives the same number.
 """
 
 from __future__ import annotations
+
+from itertools import accumulate
 
 _WINDOW = 100
 _MASK = (1 << 64) - 1
 _BASE = 37
 _LEAVING = pow(_BASE, _WINDOW, 1 << 64)
+#: Fed after the last character, and zeros after it; it may begin a line of its own.
 _END = 65535
 
 
-def line_hashes(text: str) -> list[str]:
-    """The hash of each line of a text, with `:N` for the N-th line of that hash so far."""
-    ring = [0] * _WINDOW
-    starts = [-1] * _WINDOW
-    hashes: dict[int, int] = {}
-    value = 0
-    at = 0
-    line = 0
-    line_start = True
-    previous_cr = False
-
-    def feed(c: int) -> None:
-        nonlocal value, at, line, line_start, previous_cr
-        if starts[at] >= 0:
-            hashes[starts[at]] = value
-            starts[at] = -1
-        if line_start:
-            line_start = False
-            starts[at] = line
-            line += 1
-        if c == 10:
-            line_start = True
-        value = (_BASE * value + c - _LEAVING * ring[at]) & _MASK
-        ring[at] = c
-        at = (at + 1) % _WINDOW
-
-    for unit in _units(text):
-        if unit in (32, 9) or (previous_cr and unit == 10):
-            previous_cr = False
-            continue
-        if unit == 13:
-            previous_cr = True
-            feed(10)
-        else:
-            previous_cr = False
-            feed(unit)
-    feed(_END)
-    for _ in range(_WINDOW):
-        feed(0)
+def line_hashes(text: str, lines: int | None = None) -> list[str]:
+    """The hash of each line of a text (or of the first `lines`), with `:N` for the N-th line of that hash so far."""
+    # A blank between CR and LF makes two line ends of them, so line ends come first.
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    written = plain.replace(" ", "").replace("\t", "").split("\n")
+    units: list[int] = []
+    starts: list[int] = []
+    for number, line in enumerate(written):
+        if lines is None or number < lines:
+            starts.append(len(units))
+        elif len(units) >= starts[-1] + _WINDOW:
+            break
+        units += _units(line)
+        units.append(10)
+    else:
+        units.pop()
+    if lines is not None and len(starts) == lines:
+        del units[starts[-1] + _WINDOW :]
+    units.append(_END)
+    units.extend([0] * _WINDOW)
+    prefixes = list(accumulate(units, lambda h, unit: (h * _BASE + unit) & _MASK, initial=0))
     seen: dict[int, int] = {}
     out = []
-    for number in sorted(hashes):
-        h = hashes[number]
+    for start in starts:
+        h = (prefixes[start + _WINDOW] - prefixes[start] * _LEAVING) & _MASK
         seen[h] = seen.get(h, 0) + 1
         out.append(f"{h:x}:{seen[h]}")
     return out
 
 
-def _units(text: str) -> list[int]:
+def _units(text: str) -> bytes | list[int]:
     """UTF-16 code units."""
     if text.isascii():
-        return list(text.encode("ascii"))
+        return text.encode("ascii")
     data = text.encode("utf-16-le", "surrogatepass")
     return [data[i] | data[i + 1] << 8 for i in range(0, len(data), 2)]

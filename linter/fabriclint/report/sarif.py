@@ -37,6 +37,7 @@ _DESCRIPTORS = {
 
 @cache
 def _fields(kind: Any) -> list[tuple[str, str, Any, bool]]:
+    """Of each attribute of a class: its name here, in SARIF, its default, and whether it is written all the same."""
     out = []
     for f in attr.fields(kind):
         default = f.default.factory() if isinstance(f.default, attr.Factory) else f.default  # type: ignore[arg-type]
@@ -46,23 +47,26 @@ def _fields(kind: Any) -> list[tuple[str, str, Any, bool]]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str | int):
+    kind = type(value)
+    if kind is str or kind is int or kind is bool:
         return value
-    if isinstance(value, list | tuple):
+    if kind is list or kind is tuple:
         return [_plain(v) for v in value]
-    if isinstance(value, dict):
+    if kind is dict:
         return {k: _plain(v) for k, v in value.items()}
-    if attr.has(type(value)):
-        out = {}
-        for attribute, name, default, always in _fields(type(value)):  # type: ignore[arg-type]
-            inner = getattr(value, attribute)
-            if inner is None or (not always and default is not attr.NOTHING and inner == default):
-                continue
-            out[name] = _plain(inner)
-        return out
-    return value
+    if not attr.has(kind):
+        return value
+    out = {}
+    held = value.__dict__
+    for attribute, name, default, always in _fields(kind):
+        inner = held[attribute]
+        if inner is not None and (always or inner != default):
+            inner_kind = type(inner)
+            out[name] = inner if inner_kind is str or inner_kind is int else _plain(inner)
+    return out
 
 
+@cache
 def uri_of(path: str) -> str:
     """A path as a relative URI: every byte outside RFC 3986's path characters, and `:`, encoded; no `..`, no root."""
     steps = [s for s in path.replace("\\", "/").split("/") if s not in ("", ".", "..")]
@@ -112,8 +116,6 @@ def _result(report: Report, f: ReportedFinding, index: int, hashes: dict[str, li
     fingerprints = {"fabriclint/v1": f.fingerprint}
     path = f.region.path
     if path in report.sources:
-        if path not in hashes:
-            hashes[path] = line_hashes(report.sources[path])
         lines = hashes[path]
         if f.region.line <= len(lines):
             fingerprints["primaryLocationLineHash"] = lines[f.region.line - 1]
@@ -200,7 +202,10 @@ def render(report: Report) -> str:
         shown = [f for f in shown if id(f) in kept]
         notes.append(Notification("warning", "limit", None, f"{left} less severe findings are left out of this file."))
     codes = sorted({n.code for n in notes})
-    hashes: dict[str, list[str]] = {}
+    last: dict[str, int] = {}
+    for f in shown:
+        last[f.region.path] = max(f.region.line, last.get(f.region.path, 1))
+    hashes = {p: line_hashes(report.sources[p], line) for p, line in last.items() if p in report.sources}
     execution = [_notification(report, n, codes) for n in notes if n.code not in _CONFIGURATION]
     configuration = [_notification(report, n, codes) for n in notes if n.code in _CONFIGURATION]
     driver = om.ToolComponent(
@@ -245,4 +250,20 @@ def render(report: Report) -> str:
     data["runs"][0]["tool"]["driver"].setdefault("rules", [])
     data["runs"][0]["invocations"][0]["executionSuccessful"] = report.options.exit_code in (0, 1)
     data["runs"][0]["invocations"][0]["exitCode"] = report.options.exit_code
-    return json.dumps({"$schema": data.pop("$schema"), **data}, ensure_ascii=False, indent=1) + "\n"
+    return _written({"$schema": data.pop("$schema"), **data})
+
+
+def _written(data: dict[str, Any]) -> str:
+    """JSON with a line per rule and per result: fast to write, and a change of one result is a change of one line."""
+    run = data["runs"][0]
+    driver = run["tool"]["driver"]
+    lines = [driver["rules"], run["results"]]
+    driver["rules"], run["results"] = ["@rules@"], ["@results@"]
+    text = json.dumps(data, ensure_ascii=False, indent=1)
+    for name, some in zip(("rules", "results"), lines, strict=True):
+        before, found, after = text.partition(f'"@{name}@"')
+        assert found
+        pad = before[before.rindex("\n") :]
+        listed = f",{pad}".join(json.dumps(line, ensure_ascii=False) for line in some)
+        text = before + listed + after if some else before.rstrip() + after.lstrip()
+    return text + "\n"
