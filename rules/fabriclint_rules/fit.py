@@ -127,7 +127,7 @@ def no_eligible_node(view: PlacedJob) -> Iterator[Finding]:
         +         - matchExpressions:
         +             - key: node.kubernetes.io/instance-type
         +               operator: In
-        +               values: [p5.48xlarge, p4d.24xlarge]
+        +               values: [p5.48xlarge, p5e.48xlarge]
     Source: kubernetes/component-helpers scheduling/corev1/nodeaffinity.
     """
     snapshot = view.snapshot
@@ -234,9 +234,10 @@ def resource_not_allocatable(view: PlacedJob) -> Iterator[Finding]:
     Bad: more memory than a node has (fit-set; snapshot=snapshot-eks.yaml)
           nvidia.com/gpu: 8
         + memory: 2500Gi # <-
-    Bad: 32 NICs of a p5en, which has 16 (fit-job; snapshot=snapshot-eks.yaml)
-        ~ instance-type: p5.48xlarge => instance-type: p5en.48xlarge
-        @@ vpc.amazonaws.com/efa: 32 # <-
+    Bad: huge pages that no node has set aside (fit-set; snapshot=snapshot-eks.yaml)
+          nvidia.com/gpu: 8
+        + memory: 100Gi
+        + hugepages-2Mi: 20Gi # <-
     Good: 16 of them (fit-job; snapshot=snapshot-eks.yaml)
         ~ parallelism: 2 => parallelism: 1
         ~ completions: 2 => completions: 1

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
+from fabriclint.cluster.claims import shortages
 from fabriclint.cluster.match import RefusedError as Refused
 from fabriclint.cluster.match import container_requests, limit_defaults, pod_requests
 from fabriclint.cluster.snapshot import Object, Snapshot, amounts, listed, mapping
@@ -162,8 +163,8 @@ def trainer_version(manifest: Manifest, snapshot: Snapshot, settings: object) ->
           apiVersion: trainer.kubeflow.org/v1alpha1 # <-
     Good: the installed one (fit-trainer; trainer-version=2.2; snapshot=snapshot-eks.yaml)
         @@ kind: TrainJob
-    Good: a cluster whose Trainer is not in the snapshot (fit-trainer; trainer-version=2.3; snapshot=snapshot-gke.yaml)
-        @@ kind: TrainJob
+    Good: a file without a TrainJob (fit-set; trainer-version=2.3; snapshot=snapshot-eks.yaml)
+        @@ kind: StatefulSet
     Source: kubeflow/trainer releases 2.0 to 2.3.
     """
     if manifest.group != "trainer.kubeflow.org" or manifest.kind != "TrainJob":
@@ -554,7 +555,23 @@ def claim(view: PlacedJob) -> Iterator[Finding]:
                         f"The claim '{template.text}' asks for the device class '{name}', which does not exist; the pods stay Pending.",
                         help="Write a class that 'kubectl get deviceclasses' prints, or install its driver.",
                     )
+            for short in shortages(_template(pod, view.namespace, template.value, snapshot), snapshot):
+                yield pod.finding(
+                    Place(template),
+                    f"The claim '{template.text}' asks for {short.wanted} of '{short.device_class}' and no node has more than "
+                    f"{short.most}; the pods stay Pending.",
+                    help="Ask for no more devices than a node has, or correct the claim's selectors.",
+                )
         yield from _attachments(pod, snapshot, view.namespace)
+
+
+def _template(pod: PodView, namespace: str | None, name: str, snapshot: Snapshot) -> Object:
+    """The spec of a claim template in view, else of the cluster's, as plain data; empty when neither is there."""
+    seen = pod.lookup.neighbour(pod.workload, "ResourceClaimTemplate", name, namespace)
+    if seen is not None:
+        plain = seen.root.plain()
+        return mapping(plain, "spec", "spec")
+    return mapping(snapshot.find("ResourceClaimTemplate", name, namespace), "spec", "spec")
 
 
 def _classes(item: Object) -> list[str]:
@@ -633,3 +650,62 @@ def installer_missing(view: PlacedJob) -> Iterator[Finding]:
                     f"No DaemonSet of the cluster runs '{known['image']}'; the devices of '{key}' are not injected.",
                     help=f"Install the DaemonSet '{known['daemonset']}'.",
                 )
+
+
+@rule(
+    "FIT005",
+    "plugin-version",
+    Severity.WARNING,
+    on=PlacedJob,
+    also=(Severity.NOTE,),
+    yields_to=("TCPXO014", "TCPXO015", "TCPX014", "TCPX015"),
+)
+def plugin_version(view: PlacedJob) -> Iterator[Finding]:
+    """The daemon in the pod is the one that is paired with the plugin the cluster's installer brings.
+
+    Plugin and daemon speak one protocol, which releases change. The installer is upgraded first, so a daemon that is
+    behind is a note; one ahead of the plugin is not supported.
+
+    Fix: take the daemon's tag that is paired with the installed plugin.
+    Silent: DaemonSets that were not collected; images by digest, without a tag, or of releases that no list pairs;
+    several installers that disagree.
+    Bad: a daemon ahead of the installed plugin (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        ~ tcpgpudmarxd-dev:v1.0.17 => tcpgpudmarxd-dev:v1.0.20 # <-
+    Bad: one release ahead (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        ~ tcpgpudmarxd-dev:v1.0.17 => tcpgpudmarxd-dev:v1.0.18 # <-
+    Good: the pair of the installed plugin v1.0.11 (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        @@ tcpgpudmarxd-dev:v1.0.17
+    Good: a digest (tcpxo-jobset; snapshot=snapshot-gke.yaml)
+        ~ tcpgpudmarxd-dev:v1.0.17 => tcpgpudmarxd-dev@sha256:0000000000000000000000000000000000000000000000000000000000000000
+    Source: GoogleCloudPlatform/container-engine-accelerators@992db81 gpudirect-tcpxo/README.md; NVIDIA/aicr#2296.
+    """
+    from fabriclint_schemas.pairs import paired_daemon, release_of
+
+    snapshot = view.snapshot
+    images = [i for item in snapshot.objects("DaemonSet") for i in _images(item)]
+    for pod in view.job.workers:
+        profile = pod.fabric.profile if pod.fabric is not None else None
+        if pod.fabric is None or not isinstance(profile, dict) or not profile.get("pairs"):
+            continue
+        known = [k["image"] for k in tables()["installers"] if k["fabric"] == pod.fabric.name]
+        tags = {
+            i.partition("@")[0].rpartition(":")[2]
+            for i in images
+            if any(i.partition("@")[0].rpartition(":")[0].endswith(k) for k in known)
+        }
+        wanted = paired_daemon(pod.fabric.name, next(iter(tags))) if len(tags) == 1 else None
+        daemon = next((c for c in pod.containers if c.image_name == profile.get("sidecar_image")), None)
+        if wanted is None or daemon is None or daemon.image_node is None or not isinstance(daemon.image, str):
+            continue
+        tag = daemon.image.partition("@")[0].rpartition(":")[2]
+        have, fitting = release_of(tag), release_of(wanted)
+        if have is None or fitting is None or have == fitting:
+            continue
+        ahead = have > fitting
+        yield pod.finding(
+            Place(daemon.image_node),
+            f"The daemon '{tag}' is {'ahead of' if ahead else 'behind'} the plugin '{next(iter(tags))}' that the cluster installs, "
+            f"which is paired with '{wanted}'; such a pair is not supported.",
+            help=f"Take the daemon's tag {wanted}, or have the plugin's installer changed.",
+            severity=Severity.WARNING if ahead and profile.get("pair_step") else Severity.NOTE,
+        )
