@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.document import Manifest
-from fabriclint.engine import Lint, enabled_rules
+from fabriclint.engine import DocumentView, Lint, Workspace, enabled_rules
 from fabriclint.finding import Finding, Place
 from fabriclint.group import GroupView, RoleGroup, Value
 from fabriclint.locate import Region, locate
@@ -82,6 +82,8 @@ class Explained:
     rendezvous_by: str | None
     unknown: list[Unseen]
     runtime: str | None = None
+    #: The TrainJobs through which a runtime is judged, by name.
+    through: list[str] = field(default_factory=list)
     fired: list[str] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
     not_applicable: list[str] = field(default_factory=list)
@@ -122,6 +124,10 @@ class _Observed:
             self.calls.append(_Call(self.rule.code, view, found, list(dict.fromkeys(heard))))
 
 
+#: What rules are handed; a rule on anything else is judged while the files are read.
+_VIEWS = (Manifest, DocumentView, Workspace, PodView, JobView, GroupView, TrainJobView, RuntimeView, PlacedJob)
+
+
 def _pods(view: Any) -> list[PodView]:
     if isinstance(view, PodView):
         return view.siblings
@@ -150,17 +156,21 @@ def explain(
     calls: list[_Call] = []
     lint = run(observed(pack, calls))
     reported = report(lint)
-    codes = [r.code for r in enabled_rules(pack, settings)]
+    rules = enabled_rules(pack, settings)
     by_manifest: dict[int, list[_Call]] = {}
     trainjobs: dict[int, TrainJobView] = {}
+    runtimes: dict[int, RuntimeView] = {}
     groups: dict[int, GroupView] = {}
     for call in calls:
         for manifest in _about(call.view):
             by_manifest.setdefault(id(manifest), []).append(call)
         if isinstance(call.view, TrainJobView):
             trainjobs[id(call.view.manifest)] = call.view
+        elif isinstance(call.view, RuntimeView):
+            runtimes[id(call.view.manifest)] = call.view
         elif isinstance(call.view, GroupView):
             groups[id(call.view.workload.manifest)] = call.view
+    found = _found(lint, reported)
     jobs = {id(j.workload.manifest): j for j in lint.jobs}
     made: list[Explained] = []
     for manifest in lint.workspace.manifests:
@@ -168,34 +178,18 @@ def explain(
             continue
         view = trainjobs.get(id(manifest))
         job = jobs.get(id(manifest)) or (view.job if view is not None else None)
-        if job is None and view is not None:
-            job = _resolved(view, lint, pack)
         group = job.group if job is not None else groups.get(id(manifest))
-        if group is None and view is None:
+        runtime = runtimes.get(id(manifest))
+        if group is None and view is None and runtime is None:
             continue
         one = _explained(manifest, group, view)
-        one.fired = _fired(reported, manifest, one.where.uri)
-        _judged(one, codes, by_manifest.get(id(manifest), []), lint)
+        if group is None and runtime is not None:
+            one.contract = runtime.contract
+            one.through = sorted(m.name or "?" for m in runtime.trainjobs)
+        one.fired = sorted(_fired(reported, manifest, one.where.uri) | found.get(id(manifest), set()))
+        _judged(one, rules, by_manifest.get(id(manifest), []))
         made.append(one)
     return made
-
-
-def _resolved(view: TrainJobView, lint: Lint, pack: Pack) -> JobView | None:
-    """The job that Trainer makes of a TrainJob and a runtime in view, when that can be told."""
-    from fabriclint.engine import WorkspaceLookup, make_job
-    from fabriclint.kinds import jobset_sites
-    from fabriclint.trainer.lookup import RuntimeLookup
-    from fabriclint.trainer.resolve import resolve
-    from fabriclint.workload import Workload
-
-    runtimes = RuntimeLookup()
-    for manifest in lint.workspace.manifests:
-        runtimes.add(manifest)
-    made = resolve(view.manifest, runtimes, view.version)
-    if made.jobset is None:
-        return None
-    workload = Workload(view.manifest, jobset_sites(made.jobset), made.jobset, made)
-    return make_job(workload, WorkspaceLookup(lint.workspace), pack.fabric_of, view.contract)
 
 
 def _about(view: Any) -> list[Manifest]:
@@ -211,31 +205,42 @@ def _about(view: Any) -> list[Manifest]:
     return list(manifests) if manifests is not None else []
 
 
-def _fired(report: Report, manifest: Manifest, uri: str) -> list[str]:
+def _found(lint: Lint, report: Report) -> dict[int, set[str]]:
+    """Codes found on each object's views and reported, wherever they are reported (a TrainJob's at its runtime too)."""
+    live = {(f.code, f.region.path, f.region.line) for f in report.findings if f.suppressed is None}
+    made: dict[int, set[str]] = {}
+    for finding in lint.findings:
+        where = locate(finding.place)
+        if (finding.code, where.uri, where.line) in live:
+            for manifest in _about(finding.subject):
+                made.setdefault(id(manifest), set()).add(finding.code)
+    return made
+
+
+def _fired(report: Report, manifest: Manifest, uri: str) -> set[str]:
     """Codes that are reported on the object, or on its file where no object is named."""
     codes: set[str] = set()
+    about = (manifest.kind, manifest.name, manifest.namespace)
     for f in report.findings:
         if f.region.path != uri or f.suppressed is not None:
             continue
-        about = f.object
-        if about is None or (about.kind, about.name, about.namespace) == (
-            manifest.kind,
-            manifest.name,
-            manifest.namespace,
-        ):
+        if f.object is None or (f.object.kind, f.object.name, f.object.namespace) == about:
             codes.add(f.code)
-    return sorted(codes)
+    return codes
 
 
-def _judged(one: Explained, codes: list[str], calls: list[_Call], lint: Lint) -> None:
+def _judged(one: Explained, rules: list[Rule], calls: list[_Call]) -> None:
     ran: dict[str, list[_Call]] = {}
     for call in calls:
         ran.setdefault(call.code, []).append(call)
     fired = set(one.fired)
-    for code in codes:
+    for rule in rules:
+        code = rule.code
         if code in fired:
             continue
-        if code not in ran:
+        if not issubclass(rule.on, _VIEWS):
+            one.passed.append(code)
+        elif code not in ran:
             one.not_applicable.append(code)
         elif any(c.found for c in ran[code]):
             one.could_not_judge.append((code, "what it found follows from another finding, or is suppressed"))

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from fabriclint.document import Document, Manifest
-from fabriclint.node import UNKNOWN, Mapping, Node, Scalar, Sequence, Unknown
+from fabriclint.node import UNKNOWN, Mapping, Node, Scalar, Sequence, Unknown, build
 from fabriclint.workload import PodRole, PodSite, Workload, gpu_quantity
 
 
@@ -97,13 +97,12 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
             else:
                 metadata = node.mapping("metadata") if form == "template" else None
             if form == "container":
-                wrapper = Mapping(spec.doc, spec.start, spec.end)
-                wrapper.parent, wrapper.key = spec.parent, spec.key
-                wrapper.key_start, wrapper.key_end = spec.key_start, spec.key_end
-                listed = Sequence(spec.doc, spec.start, spec.end)
-                listed.items.append(spec)
-                wrapper.fields["containers"] = listed
-                spec = wrapper
+                spec = _as_pod_spec(spec, {}, [spec])
+            elif "containers" in row:
+                held = [c for p in row["containers"] for c, _ in matches(spec, p) if isinstance(c, Mapping)]
+                if row.get("environment") == "map":
+                    held = [_with_listed_env(c) for c in held]
+                spec = _as_pod_spec(spec, spec.fields, held)
             owner, name = _owner(root, row["path"], stars)
             pods, together = _count(row["pods"], root, node, owner)
             declared = row.get("roles", {}).get(name, row["role"])
@@ -112,6 +111,40 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
             found_flag = root.at(*runs.split("/")[1:]) if runs is not None else None
             runs_ranks = isinstance(found_flag, Scalar) and found_flag.value is True
             yield PodSite(node, spec, metadata, form, role, pods, name, together, owner, runs_ranks)
+
+
+def _as_pod_spec(place: Mapping, fields: dict[str, Node], containers: list[Mapping]) -> Mapping:
+    """A pod spec at a place of the file, for kinds that write their containers in a shape of their own."""
+    wrapper = Mapping(place.doc, place.start, place.end)
+    wrapper.parent, wrapper.key = place.parent, place.key
+    wrapper.key_start, wrapper.key_end = place.key_start, place.key_end
+    listed = Sequence(place.doc, place.start, place.end)
+    listed.items.extend(containers)
+    wrapper.fields.update(fields)
+    wrapper.fields["containers"] = listed
+    return wrapper
+
+
+def _with_listed_env(container: Mapping) -> Mapping:
+    """A container whose `environment` is a mapping, with the same as a list under `env`."""
+    given = container.mapping("environment")
+    made = Mapping(container.doc, container.start, container.end)
+    made.parent, made.key = container.parent, container.key
+    made.key_start, made.key_end = container.key_start, container.key_end
+    made.fields.update(container.fields)
+    listed = Sequence(container.doc, container.start, container.end)
+    for name, value in (given.fields if given is not None else {}).items():
+        entry = Mapping(value.doc, value.start, value.end)
+        entry.parent, entry.key = value.parent, value.key
+        entry.key_start, entry.key_end = value.key_start, value.key_end
+        entry.fields["name"] = build(name, value)
+        entry.fields["value"] = value
+        listed.items.append(entry)
+    if listed.items and given is not None:
+        listed.parent, listed.key = given.parent, given.key
+        listed.key_start, listed.key_end = given.key_start, given.key_end
+        made.fields["env"] = listed
+    return made
 
 
 def _bind(path: str, stars: list[str | int]) -> list[str | int]:
@@ -266,6 +299,49 @@ def _count_dynamo(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
     return number(holder.at("multinode", "nodeCount") if holder else None, 1), True
 
 
+def _count_clique(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
+    return number(owner.at("spec", "replicas") if owner is not None else None, 1), True
+
+
+def _count_predictor(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
+    """A predictor leads a group when it has a workerSpec; else its replicas are independent servers."""
+    return (1, True) if root.at("spec", "predictor", "workerSpec") is not None else (None, False)
+
+
+def _count_predictor_workers(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
+    stages = node.at("pipelineParallelSize")
+    size = number(stages, 1)
+    return (UNKNOWN if stages is None or isinstance(size, Unknown) else max(size - 1, 0)), True
+
+
+def _count_llm(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
+    """The leader of a group and its workers, by the parallelism beside them; without a worker independent servers."""
+    holder = node.parent
+    if holder is None or holder.at("worker") is None:
+        return None, False
+    if node.key == "template":
+        return 1, True
+    data, local = number(holder.at("parallelism", "data"), 0), number(holder.at("parallelism", "dataLocal"), 1)
+    stages = number(holder.at("parallelism", "pipeline"), 0)
+    if isinstance(data, int) and isinstance(local, int) and data > 0 and local > 0:
+        return max(data // local - 1, 0), True
+    if isinstance(stages, int) and stages > 0:
+        return stages - 1, True
+    return UNKNOWN, True
+
+
+def _count_nim(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
+    if root.at("spec", "multiNode") is None:
+        return None, False
+    stages = root.at("spec", "multiNode", "parallelism", "pipeline")
+    return (UNKNOWN if stages is None else number(stages, 1)), True
+
+
+def _count_runtime_part(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
+    """A serving runtime says how, and the service that uses it says how many."""
+    return UNKNOWN, True
+
+
 def _count_podgroup(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
     return number(owner.at("podGroupSize") if owner else None, 1), True
 
@@ -280,6 +356,12 @@ _COUNTS: dict[str, Callable[[Mapping, Mapping, Mapping | None], Count]] = {
     "ray": _count_ray,
     "dynamo": _count_dynamo,
     "podgroup": _count_podgroup,
+    "clique": _count_clique,
+    "predictor": _count_predictor,
+    "predictor workers": _count_predictor_workers,
+    "llm": _count_llm,
+    "nim": _count_nim,
+    "runtime part": _count_runtime_part,
 }
 
 _LAUNCHER_NAMES = ("launcher", "submitter", "driver", "coordinator", "leader-launcher")

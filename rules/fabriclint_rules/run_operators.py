@@ -102,7 +102,14 @@ def name_not_dns(group: GroupView) -> Iterator[Finding]:
     yield from _refused(group, "name")
 
 
-@rule("RUN016", "replicas-rejected", Severity.ERROR, on=GroupView, also=(Severity.WARNING,))
+@rule(
+    "RUN016",
+    "replicas-rejected",
+    Severity.ERROR,
+    on=GroupView,
+    also=(Severity.WARNING,),
+    yields_on_line=("DOC005", "DOC012"),
+)
 def replicas_rejected(group: GroupView) -> Iterator[Finding]:
     """Counts and fields are ones that the operator and its webhook accept.
 

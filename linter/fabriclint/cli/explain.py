@@ -170,6 +170,9 @@ def _block(e: Explained) -> list[str]:
     m = e.manifest
     name = f"{m.namespace}/{m.name}" if m.namespace else (m.name or "(no name)")
     lines = [f"{e.where.uri}:{e.where.line} {m.kind} {name}"]
+    if e.through:
+        lines += _rows("judged", [f"through the TrainJobs that use it: {', '.join(e.through)}"])
+        return [*lines, *_rows("contract", [e.contract]), *_rows("rules", _rules(e))]
     lines += _rows("fabric", _fabric(e))
     lines += _rows("contract", [e.contract])
     if e.runtime is not None:
@@ -179,7 +182,8 @@ def _block(e: Explained) -> list[str]:
     lines += _rows("rendezvous", [_rendezvous(e)])
     lines += _rows("launch", [_launch(e)])
     lines += _rows("environment", list(_environment(e)))
-    lines += _rows("not seen", [f"{u.what}: {u.why}{_at(u.where, e)}" for u in e.unknown])
+    first = {(u.what, u.why): u for u in reversed(e.unknown)}
+    lines += _rows("not seen", [f"{u.what}: {u.why}{_at(u.where, e)}" for u in e.unknown if first[u.what, u.why] is u])
     lines += _rows("rules", _rules(e))
     return lines
 
@@ -254,7 +258,7 @@ def _rendezvous(e: Explained) -> str:
         host, port = group.rendezvous
         where = f"{host}:{port}" if isinstance(port, str) else str(host)
     if where is not None:
-        return f"{where} (said by {e.rendezvous_by})"
+        return f"{where} ({'said' if e.rendezvous_by == 'the command' else 'set'} by {e.rendezvous_by})"
     if group.own_rendezvous:
         return f"by {group.maker}; no address is asked of the file"
     if group.multi_node is False:

@@ -55,7 +55,13 @@ def _jobset(making: Making) -> GroupView:
         role = making.role(pod, pod.name, pods, hosts=hosts if named else None)
         if mode != "NonIndexed":
             _index(making, role)
+        if making.job.workload.resolved is not None:
+            own = role.container.env if role.container is not None else ()
+            role.injected = {n: v for n, v in role.injected.items() if n not in own} | _added(role)
+            role.wins = "controller"
         roles.append(role)
+    if making.job.workload.resolved is not None:
+        making.data = {**making.data, "maker": making.data["resolved maker"]}
     return making.group(
         roles,
         subdomain=subdomain if named else None,
@@ -66,6 +72,18 @@ def _jobset(making: Making) -> GroupView:
         slots=next((s for s in map(_processes, roles) if s is not None), None),
         ssh=any(p.by_ssh for p in making.job.pods),
     )
+
+
+def _added(role: RoleGroup) -> dict[str, str | Unknown | None]:
+    """Variables of a resolved JobSet that stand in no file: the controller of the TrainJob wrote them."""
+    container = role.container
+    made: dict[str, str | Unknown | None] = {}
+    for name, variable in container.env.variables.items() if container is not None else ():
+        entry = variable.place.node.parent
+        written = entry.at("name") if entry is not None else None
+        if written is None or not isinstance(written.source, Scalar) or written.source.value != name:
+            made[name] = variable.value
+    return made
 
 
 def _processes(role: RoleGroup) -> int | str | Unknown | None:

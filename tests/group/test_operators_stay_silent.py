@@ -1,0 +1,145 @@
+"""Manifests of which rules about operators say nothing, though one might expect it; and odd trees, which never break them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabriclint.config import Settings
+from fabriclint.engine import lint
+
+BASES = Path(__file__).parent.parent / "bases"
+OPERATORS = ("RUN007", "RUN015", "RUN016", "RUN018")
+
+
+def said(text: str) -> list[tuple[str, str]]:
+    result = lint([], Settings(isolated=True, select=OPERATORS), stdin=("job.yaml", text.encode()))
+    assert [n for n in result.notes if n.code == "internal-error"] == []
+    return [(f.code, f.message) for f in result.findings]
+
+
+def changed(name: str, *changes: tuple[str, str]) -> str:
+    text = (BASES / f"run-{name}.yaml").read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+SILENT = {
+    "a worker of a PyTorchJob without replicas is one pod": changed("pytorchjob", ("      replicas: 3\n", "")),
+    "only workers, with a rendezvous of their own": changed(
+        "pytorchjob", ("    Master:\n      replicas: 1\n", "    Worker:\n      replicas: 1\n"), ("    Worker:\n      replicas: 3", "    #")
+    ).split("    #")[0],
+    "a container's name from a template": changed("pytorchjob", ("- name: pytorch", '- name: "{{ name }}"')),
+    "a Master's count from a template": changed("pytorchjob", ("      replicas: 1\n", '      replicas: "{{ n }}"\n')),
+    "a role of any name in a TFJob": changed("tfjob", ("    PS:", "    Scheduler:")),
+    "an MPIJob of the older group has no limit on dots": changed(
+        "mpijob", ("kubeflow.org/v2beta1", "kubeflow.org/v1"), ("  runPolicy:\n    cleanPodPolicy: Running\n", ""), ("name: reduce", "name: reduce.v2")
+    ),
+    "no slots are allowed": changed("mpijob", ("slotsPerWorker: 1", "slotsPerWorker: 0")),
+    "a launcher that is a worker needs no other": changed(
+        "mpijob", ("slotsPerWorker: 1", "runLauncherAsWorker: true")
+    ).split("    Worker:")[0],
+    "a group of one": changed("leaderworkerset", ("size: 4", "size: 1")),
+    "groups that an autoscaler starts": changed("leaderworkerset", ("replicas: 2", "replicas: 0")),
+    "subgroups beside the leader": changed(
+        "leaderworkerset", ("    size: 4\n", "    size: 5\n    subGroupPolicy: {subGroupSize: 2}\n")
+    ),
+    "Always is what a StatefulSet's pods have": changed("leaderworkerset", ("      spec:\n", "      spec:\n        restartPolicy: Always\n")),
+    "a Ray group between none and four": changed("raycluster", ("      replicas: 2\n", "      replicas: 0\n      maxReplicas: 4\n")),
+    "a Ray group's name in capitals": changed("raycluster", ("groupName: gpu", "groupName: GPU-Group")),
+    "a RayJob on a cluster that is there": (
+        "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: tune}\nspec:\n  entrypoint: python tune.py\n"
+        "  clusterSelector: {ray.io/cluster: search}\n"
+    ),
+    "a Volcano job without plugins": changed("volcano", ("  plugins:\n    pytorch: [--master=master, --worker=worker, --port=23456]\n", "")),
+    "the mpi plugin's tasks by their given names": changed(
+        "volcano", ("pytorch: [--master=master, --worker=worker, --port=23456]", "mpi: [--master=master, --worker=worker]")
+    ),
+    "minAvailable below the sum": changed("volcano", ("minAvailable: 3", "minAvailable: 1")),
+    "a task that waits for another": changed("volcano", ("    - name: worker\n", "    - name: worker\n      dependsOn: {name: [master]}\n")),
+    "a JobSet's second job depends on the first": changed("jobset").replace("backoffLimit: 0", "backoffLimit: 1"),
+    "a JobSet's name that just fits": changed("jobset", ("name: weather\n", f"name: {'w' * 47}\n")),
+    "a suspended job of no workers": changed(
+        "pytorchjob", ("spec:\n  nproc", "spec:\n  runPolicy: {suspend: true}\n  nproc"), ("replicas: 3", "replicas: 0")
+    ),
+    "a generated name": changed("jobset", ("name: weather\n", "generateName: weather-\n")),
+    "Kueue's manager": changed(
+        "pytorchjob", ("spec:\n  nproc", "spec:\n  runPolicy: {managedBy: kueue.x-k8s.io/multikueue}\n  nproc")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", SILENT)
+def test_nothing_is_said_of(title: str) -> None:
+    assert said(SILENT[title]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("pytorchjob", changed("pytorchjob", ("name: captions", "generateName: " + "c" * 52 + "-")), "RUN015"),
+        ("raycluster", changed("raycluster", ("name: search", "generateName: " + "s" * 50 + "-")), "RUN015"),
+    ],
+)
+def test_a_generated_name_is_judged_with_its_five_characters(name: str, text: str, code: str) -> None:
+    assert [c for c, _ in said(text)] == [code]
+
+
+def test_one_cause_is_one_finding() -> None:
+    assert [c for c, _ in said(changed("mpijob", ("    Worker:", "    Workers:")))] == ["RUN016"]
+    assert [c for c, _ in said(changed("mpijob", ("      replicas: 2\n", "")))] == ["RUN016"]
+    assert [c for c, _ in said(changed("pytorchjob", ("name: captions", "name: Captions.v2")))] == ["RUN015"]
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.sampled_from(["", "x", "{{ x }}", "Master", "4", "$N"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "replicas",
+                    "name",
+                    "template",
+                    "spec",
+                    "containers",
+                    "Master",
+                    "Worker",
+                    "Launcher",
+                    "size",
+                    "tasks",
+                    "plugins",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+FIELDS = [
+    ("kubeflow.org/v1", "PyTorchJob", "pytorchReplicaSpecs"),
+    ("kubeflow.org/v1", "TFJob", "tfReplicaSpecs"),
+    ("kubeflow.org/v2beta1", "MPIJob", "mpiReplicaSpecs"),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderWorkerTemplate"),
+    ("ray.io/v1", "RayCluster", "workerGroupSpecs"),
+    ("batch.volcano.sh/v1alpha1", "Job", "tasks"),
+    ("batch.volcano.sh/v1alpha1", "Job", "plugins"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet", "replicatedJobs"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet", "coordinator"),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(field=st.sampled_from(FIELDS), value=PLAIN, more=PLAIN)
+def test_no_odd_tree_breaks_a_rule(field: tuple[str, str, str], value: Any, more: Any) -> None:
+    api, kind, key = field
+    spec = {**(more if isinstance(more, dict) else {}), key: value}
+    said(json.dumps({"apiVersion": api, "kind": kind, "metadata": {"name": "odd"}, "spec": spec}))
