@@ -8,7 +8,7 @@ from __future__ import annotations
 from fabriclint.document import Manifest
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.trainer.assembly import Assembly, ancestor
-from fabriclint.trainer.edit import is_absent, is_set, named, texts, whole
+from fabriclint.trainer.edit import all_named, is_absent, is_set, named, texts, whole
 from fabriclint.trainer.lookup import RuntimeLookup
 from fabriclint.trainer.manager_path import is_domain_prefixed_path
 from fabriclint.trainer.outcome import Reason, ResolvedJob
@@ -38,9 +38,8 @@ def judge_runtime(job: ResolvedJob, runtime: Manifest, release: Release) -> None
             job.refuse(replicas, f"A replicated job {what} has 'replicas: {count}', and Trainer takes 1 only.", "R20")
         if step not in steps or not release.required_containers:
             continue
-        held = _pod(rj, "containers")
-        unknown = any(isinstance(n := c.at("name"), Scalar) and n.open for c in held)
-        if named(held, steps[step]) is None and not unknown:
+        listed = rj.at("template", "spec", "template", "spec", "containers")
+        if named(_pod(rj, "containers"), steps[step]) is None and all_named(listed):
             where = rj.nearest("template", "spec", "template", "spec", "containers")
             job.refuse(
                 where,
@@ -59,7 +58,10 @@ def judge_trainjob(job: ResolvedJob, assembly: Assembly, runtimes: RuntimeLookup
 
     `before`: names of the runtime's replicated jobs as they were without patches.
     """
-    _initializers(job, assembly)
+    if all_named(assembly.spec.at("replicatedJobs")):
+        _initializers(job, assembly)
+    else:
+        before = []
     _patches(job, assembly, before)
     _reserved(job, assembly)
     trainer = assembly.trainer
@@ -97,6 +99,8 @@ def _initializers(job: ResolvedJob, assembly: Assembly) -> None:
             )
             continue
         main = named(podset.containers(), name)
+        if not all_named(podset.pod.at("containers")) or not all_named(podset.pod.at("initContainers")):
+            continue
         if main is None and named(podset.containers("initContainers"), name) is None:
             job.refuse(
                 given,
@@ -137,7 +141,7 @@ def _patches(job: ResolvedJob, assembly: Assembly, before: list[str | None]) -> 
 
 
 def _known_job(job: ResolvedJob, name: Node | None, known: set[str | None]) -> None:
-    if isinstance(name, Scalar) and isinstance(name.value, str) and not name.open and name.value not in known:
+    if known and isinstance(name, Scalar) and _is_text(name) and name.value not in known:
         listed = ", ".join(sorted(n for n in known if n)) or "none"
         job.refuse(name, f"The runtime has no replicated job '{name.value}' (it has {listed}).", "R4")
 
@@ -178,7 +182,7 @@ def _injection(job: ResolvedJob, assembly: Assembly) -> None:
     for target in settings.mappings("envInjection", "targets") if settings is not None else ():
         name = target.string("jobName")
         podset = assembly.by_name(name) if name is not None else None
-        if name is not None and podset is None:
+        if name is not None and podset is None and all_named(assembly.spec.at("replicatedJobs")):
             job.refuse(target, f"'envInjection' names a replicated job '{name}' that the runtime lacks.", "R11")
         for container in (texts(target.at("containerNames")) or ()) if podset is not None else ():
             held = podset.containers() + podset.containers("initContainers") if podset is not None else []
@@ -195,7 +199,8 @@ def _mpi(job: ResolvedJob, assembly: Assembly) -> None:
         job.refuse(processes, f"'numProcPerNode' is '{processes.value}', and mpi takes a number only.", "R14")
     nodes = trainer.at("numNodes")
     count = whole(nodes)
-    if count is not None and nodes is not None and count >= 2 and assembly.launcher_is_node:
+    sure = all_named(assembly.spec.at("replicatedJobs"))
+    if sure and count is not None and nodes is not None and count >= 2 and assembly.launcher_is_node:
         lacking = [n for n in (names()["launcher"], names()["node"]) if assembly.by_name(n) is None]
         if lacking:
             job.refuse(

@@ -97,3 +97,12 @@ def same_port(one: Node, other: Node) -> bool:
 def open_at(node: Node | None) -> bool:
     """Whether a value is filled in elsewhere."""
     return isinstance(node, Scalar) and node.open
+
+
+def all_named(node: Node | None) -> bool:
+    """Whether a list, or its absence, tells every name in it: no item and no name is filled in elsewhere."""
+    if node is None or is_absent(node):
+        return True
+    if not isinstance(node, Sequence):
+        return False
+    return all(isinstance(item, Mapping) and not open_at(item.at("name")) for item in node.items)

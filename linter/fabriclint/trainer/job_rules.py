@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.quantity import parse_quantity
-from fabriclint.trainer.edit import is_absent
+from fabriclint.trainer.edit import all_named, is_absent
 from fabriclint.trainer.outcome import Reason
 
 _NEVER = "the JobSet exists and its pods are never made"
@@ -81,8 +81,9 @@ def _volumes(pod: Mapping) -> Iterator[Reason]:
 
 def _containers(pod: Mapping, claimed: set[str | None]) -> Iterator[Reason]:
     volumes = {v.string("name") for v in pod.mappings("volumes")} | claimed
-    unsure = any(isinstance(n := v.at("name"), Scalar) and n.open for v in pod.mappings("volumes"))
+    unsure = not all_named(pod.at("volumes"))
     resource_claims = {c.string("name") for c in pod.mappings("resourceClaims")}
+    claims_known = all_named(pod.at("resourceClaims"))
     seen: set[str] = set()
     for key in _LISTS:
         for container in pod.mappings(key):
@@ -107,7 +108,7 @@ def _containers(pod: Mapping, claimed: set[str | None]) -> Iterator[Reason]:
                 if path is not None and path in paths and not _open(mount.at("mountPath")):
                     yield _say(mount.nearest("mountPath"), f"Container '{name}' mounts two volumes at '{path}'")
                 paths.add(path or "")
-            yield from _resources(container, name, resource_claims)
+            yield from _resources(container, name, resource_claims if claims_known else None)
 
 
 def _env(container: Mapping, name: str) -> Iterator[Reason]:
@@ -125,13 +126,13 @@ def _open(node: Node | None) -> bool:
     return isinstance(node, Scalar) and node.open
 
 
-def _resources(container: Mapping, name: str, claims: set[str | None]) -> Iterator[Reason]:
+def _resources(container: Mapping, name: str, claims: set[str | None] | None) -> Iterator[Reason]:
     resources = container.mapping("resources")
     if resources is None:
         return
-    for claim in resources.mappings("claims"):
+    for claim in resources.mappings("claims") if claims is not None else ():
         wanted = claim.string("name")
-        if wanted is not None and wanted not in claims and not _open(claim.at("name")):
+        if claims is not None and wanted is not None and wanted not in claims and not _open(claim.at("name")):
             yield _say(claim, f"Container '{name}' uses claim '{wanted}', which 'resourceClaims' of the pod has not")
     limits = _amounts(resources.mapping("limits"))
     requests = _amounts(resources.mapping("requests"))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.node import Mapping, Node, Scalar, Sequence
-from fabriclint.trainer.edit import is_absent, texts, whole
+from fabriclint.trainer.edit import all_named, is_absent, texts, whole
 from fabriclint.trainer.manager_path import is_domain_prefixed_path
 from fabriclint.trainer.outcome import Reason
 
@@ -34,9 +34,10 @@ def judge_jobset(root: Mapping, release: str) -> Iterator[Reason]:
     known = [j.string("name") for j in jobs]
     yield from _names(root, jobs)
     yield from _network(spec, jobs)
-    yield from _order(jobs)
-    yield from _policies(spec, known)
-    yield from _coordinator(root, spec, jobs)
+    if all_named(spec.at("replicatedJobs")):
+        yield from _order(jobs)
+        yield from _policies(spec, known)
+        yield from _coordinator(root, spec, jobs)
     yield from _claims(root, spec, jobs)
     yield from _sizes(spec, jobs)
 
@@ -200,6 +201,12 @@ def _claims(root: Mapping, spec: Mapping, jobs: list[Mapping]) -> Iterator[Reaso
         for container in job.mappings("template", "spec", "template", "spec", key)
         for mount in container.mappings("volumeMounts")
     }
+    sure = all(
+        all_named(container.at("volumeMounts"))
+        for job in jobs
+        for key in ("containers", "initContainers")
+        for container in job.mappings("template", "spec", "template", "spec", key)
+    )
     for policy in spec.mappings("volumeClaimPolicies"):
         for template in policy.mappings("templates"):
             node = template.nearest("metadata", "name")
@@ -211,7 +218,7 @@ def _claims(root: Mapping, spec: Mapping, jobs: list[Mapping]) -> Iterator[Reaso
             seen.add(name)
             if not _SUBDOMAIN.fullmatch(name) or len(f"{name}-{own}") > _LONGEST:
                 yield _say(node, f"The claim's name '{name}-{own}' is no name of {_LONGEST} characters", "J6")
-            if name not in mounts:
+            if name not in mounts and sure:
                 yield _say(node, f"No container mounts '{name}' of 'volumeClaimPolicies'", "J6")
             for job in jobs:
                 for volume in job.mappings("template", "spec", "template", "spec", "volumes"):

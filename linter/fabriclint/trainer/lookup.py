@@ -26,7 +26,7 @@ class RuntimeLookup:
         """Remember a runtime of the files, or a PriorityClass; other objects are ignored."""
         if runtime.kind == "PriorityClass" and runtime.name is not None:
             self.priority_classes.add(runtime.name)
-        if runtime.group != GROUP or runtime.kind not in KINDS or runtime.name is None:
+        if runtime.group != GROUP or runtime.kind not in KINDS or runtime.name is None or runtime.partial:
             return
         namespace = (runtime.namespace or "") if runtime.kind == "TrainingRuntime" else ""
         self.found.setdefault((runtime.kind, namespace, runtime.name), []).append(runtime)

@@ -8,7 +8,7 @@ from fabriclint.document import Manifest
 from fabriclint.node import Mapping, Node, build, copy_tree
 from fabriclint.trainer.admission import judge_runtime, judge_trainjob
 from fabriclint.trainer.assembly import Assembly, Count, PodSet, ancestor, complete, count_at
-from fabriclint.trainer.edit import is_absent
+from fabriclint.trainer.edit import is_absent, mapping_in, open_at
 from fabriclint.trainer.frameworks import apply_flux, apply_jax, apply_plain, apply_xgboost
 from fabriclint.trainer.job_rules import judge_jobs
 from fabriclint.trainer.jobset import build_jobset
@@ -55,7 +55,10 @@ def resolve(trainjob: Manifest, runtimes: RuntimeLookup, version: str) -> Resolv
         if runtimes.closed and runtimes.any_runtime and missing:
             job.runtime_state = "missing"
             place = f" in namespace '{trainjob.namespace or 'default'}'" if kind == KINDS[0] else ""
-            job.refuse(where, f"No {kind} '{name}'{place} is among the files, and Trainer {version} ships none.", "R1")
+            other = runtimes.get(KINDS[0], trainjob.namespace or "", name)[0] if kind == KINDS[1] else None
+            hint = f"; a {KINDS[0]} of that name is, and 'kind' says which is meant" if other is not None else ""
+            text = f"No {kind} '{name}'{place} is among the files, and Trainer {version} ships none{hint}."
+            job.refuse(where, text, "R1")
         return job
     if job.runtime_state != "shipped":
         _names(job, job.runtime)
@@ -127,10 +130,13 @@ def _assemble(
     """Judge the TrainJob against the patched template, then build the JobSet as far as it can be built."""
     root = _trainjob_tree(trainjob, release)
     made = _settled(runtime, release.name)
-    template = made.mapping("spec", "template")
-    spec = template.mapping("spec") if template is not None else None
     named = _name_of(root)
-    if template is None or spec is None or named is None:
+    whole = made.mapping("spec")
+    if named is None or whole is None or open_at(whole.at("template")) or open_at(whole.at("template", "spec")):
+        return
+    template = mapping_in(whole, "template", whole)
+    spec = mapping_in(template, "spec", template)
+    if open_at(spec.at("replicatedJobs")):
         return
     before = [j.string("name") for j in spec.mappings("replicatedJobs")]
     lay_patches(root, spec, release)

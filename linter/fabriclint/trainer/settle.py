@@ -25,6 +25,9 @@ def _struct(node: Mapping, schema: Schema, types: GoTypes) -> None:
     for key, below in properties.items():
         if "default" in below and _null(node.fields.get(key)):
             node.put(key, build(below["default"], node))
+    for key, text in types.always.get(str(node.key), {}).items():
+        if _null(node.fields.get(key)):
+            node.put(key, build(text, node))
     for key, value in list(node.fields.items()):
         below = properties.get(key, {})
         if _null(value):

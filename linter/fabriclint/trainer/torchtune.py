@@ -92,6 +92,8 @@ def judge_torchtune(job: ResolvedJob, assembly: Assembly) -> None:
     ):
         job.refuse(trainer, "The webhook of this Trainer crashes on torchtune without 'numNodes'.", "R8")
         return
+    if open_at(given):
+        return
     nodes = 1 if nodes is None else nodes
     if nodes > 1 and model != table["multi_node"]:
         job.refuse(
@@ -103,7 +105,9 @@ def judge_torchtune(job: ResolvedJob, assembly: Assembly) -> None:
     processes = trainer.at("numProcPerNode")
     text = processes.text if isinstance(processes, Scalar) and processes.value is not None else None
     _, config = recipe_of(assembly, nodes, text, args)
-    if "_qlora" in config and not open_at(processes):
+    found = gpus(looked_at(assembly))
+    sure = not open_at(processes) and (found is None or found.value is not None)
+    if "_qlora" in config and sure:
         where: Node = trainer.at("args") or trainer
         if model == table["no_qlora"]:
             job.refuse(where, f"QLoRA is not there for model '{model}'.", "R8")

@@ -44,7 +44,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class GoTypes:
-    """Which fields vanish when Go's types are serialised with a zero value, and which stay.
+    """Which fields vanish when Go's types are serialised with a zero value, which stay, and which are always there.
 
     Source: kubernetes/api v0.35 core/v1, batch/v1; kubernetes-sigs/jobset@ecaf56a api/jobset/v1alpha2.
     """
@@ -53,6 +53,7 @@ class GoTypes:
     kept_read_only: frozenset[str]
     dropped_when_zero: frozenset[str]
     kept_when_empty: frozenset[str]
+    always: dict[str, dict[str, str]]
 
 
 @cache
@@ -74,7 +75,9 @@ def names() -> dict[str, Any]:
 @cache
 def go_types() -> GoTypes:
     """How Go's types print zero values."""
-    return GoTypes(**{k: frozenset(v) for k, v in _json("go_types.json").items()})
+    table = _json("go_types.json")
+    always = table.pop("always")
+    return GoTypes(**{k: frozenset(v) for k, v in table.items()}, always=always)
 
 
 @cache
