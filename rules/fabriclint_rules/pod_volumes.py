@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fabriclint.kinds import matches
 from fabriclint.node import Scalar, Sequence, open_value
 from fabriclint.pod import PodView, WorkerPod
-from fabriclint.rule import Finding, Place, Severity, rule
+from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.schema.suggest import nearest
 from fabriclint_rules.attachment import family, job_kind
 from fabriclint_schemas.pods import pods
@@ -71,26 +71,26 @@ def mount_without_volume(pod: PodView) -> Iterator[Finding]:
         return
     if any(open_value(n) for n in pod.volumes):
         return
-    known: set[str] | None = None
+    missing: dict[str, list[tuple[str, Scalar]]] = {}
     for container in pod.containers:
-        said: set[str] = set()
         for mount in container.mounts:
             node = mount.scalar("name")
-            if node is None or not isinstance(node.value, str) or open_value(node.value) or node.value in pod.volumes:
-                continue
-            if known is None:
-                known = _added_elsewhere(pod)
-            if node.value in known or node.value in said:
-                continue
-            said.add(node.value)
-            meant = nearest(node.value, pod.volumes)
-            hint = f"Did you mean '{meant}'? Else declare" if meant is not None else "Declare"
-            yield pod.finding(
-                Place(node),
-                f"The container '{container.name}' mounts a volume '{node.value}' that the pod has not; the API server "
-                "refuses the pod.",
-                help=f"{hint} a volume of that name in the pod's volumes.",
-            )
+            if node is not None and isinstance(node.value, str) and node.value not in pod.volumes and not node.open:
+                missing.setdefault(node.value, []).append((container.name, node))
+    known = _added_elsewhere(pod) if missing else set()
+    for name, users in missing.items():
+        if name in known:
+            continue
+        (container_name, node), *others = users
+        meant = nearest(name, pod.volumes)
+        hint = f"Did you mean '{meant}'? Else declare" if meant is not None else "Declare"
+        yield pod.finding(
+            Place(node),
+            f"The container '{container_name}' mounts a volume '{name}' that the pod has not; the API server refuses the "
+            "pod.",
+            help=f"{hint} a volume of that name in the pod's volumes.",
+            related=tuple(Related(Place(n), f"'{c}' mounts it too.") for c, n in others),
+        )
     if isinstance(pod, WorkerPod) and family(pod) != "GIB":
         yield from _unmounted(pod)
 
