@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabriclint.finding import Place
@@ -19,6 +20,7 @@ _PREPARES = frozenset(
      "sleep", "tail", "ldconfig", "nvidia-smi", "true", "test", "date", "env", "export", "cd", "sed", "touch", "rm")
 )  # fmt: skip
 
+_UNSET_ENDS = re.compile(r"set\s+-[a-z]*u|nounset")
 _MPI = frozenset(("openmpi", "hydra", "mpi"))
 
 
@@ -47,6 +49,9 @@ def read(container: ContainerView) -> StartText:
 
     argv = [w.text for w in words]
     launch = read_launch(argv, environment)
+    if not launch.programs and _UNSET_ENDS.search(container.start_text):
+        # `set -u` ends at a name that nothing in view sets: the image, or a template, may well set it.
+        launch = read_launch(argv, lambda name: UNKNOWN if (value := environment(name)) is None else value)
 
     def place(where: LaunchPlace | None) -> Place:
         return place_of(container, where)

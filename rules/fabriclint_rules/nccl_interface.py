@@ -163,7 +163,9 @@ def _nccl(pod: WorkerPod, variable: Variable, value: str) -> Iterator[Finding]:
                 help="Write eth0, or remove the variable: NCCL finds eth0 by itself.",
             )
         return
-    if pod.host_network and wanted.excludes and _on_eks(pod) and pod.multi_node is not False:
+    # Deployments of one pod each may be one distributed server; a device asked for says so.
+    several = pod.multi_node is not False or (pod.site.pods is None and on_efa(pod))
+    if pod.host_network and wanted.excludes and _on_eks(pod) and several:
         traps = [t for t in efa()["host traps"] if t in wanted.select([t])]
         if traps:
             yield pod.finding(

@@ -244,7 +244,7 @@ def _fallback(pod: WorkerPod) -> Iterator[Finding]:
         return
     environment = pod.ranks_env
     network = pod.fabric.profile.get("network") if pod.fabric.profile else None
-    if network is None or "NCCL_NET" in environment or environment.open:
+    if network is None or "NCCL_NET" in environment or environment.open or declared_comparison(pod):
         return
     yield pod.finding(
         missing_variable(pod),

@@ -80,3 +80,8 @@ def test_hydra_hands_the_launchers_whole_env_on() -> None:
 @pytest.mark.parametrize("command", ["[bash, /run.sh]", "[mpirun, -n, '16', python, train.py]"])
 def test_what_a_script_or_an_unknown_mpirun_hands_on_is_open(command: str) -> None:
     assert ranks(command).value("NCCL_NET") is UNKNOWN
+
+
+def test_an_unset_name_under_set_u_may_be_the_images_own() -> None:
+    text = "bash, -c, 'set -euo pipefail; cd $WORKDIR; export NCCL_NET=Socket; mpirun -x NCCL_NET=IB python train.py'"
+    assert values(ranks(f"[{text}]"))["NCCL_NET"] == "IB"
