@@ -14,10 +14,12 @@ from fabriclint.pod import ContainerView, Variable, WorkerPod
 from fabriclint.rule import AddField, Finding, Fix, Place, Related, ReplaceText, Rule, SetValue, Severity, rule
 from fabriclint_rules.gke_wiring import (
     GIB,
+    INTERFACES,
     TCPX,
     TCPXO,
     Release,
     accelerator,
+    entries,
     filled_in,
     launch_of,
     nodes_table,
@@ -621,6 +623,10 @@ def transcribed_env(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         return
     how = sourcing(pod)
     read = how.read
+    out = _out_of_reach(pod) if rule.family == "TCPXO" else None
+    if out is not None:
+        yield out
+        return
     script = read[0][1] if read else None
     sets, plugin = _candidates(pod, data, script)
     if not sets:
@@ -661,6 +667,60 @@ def transcribed_env(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
             )
         return
     yield _partly(pod, rule, written, missing, different, plugin, unchecked)
+
+
+def _counts(pod: WorkerPod, variable: Variable) -> bool:
+    """Whether a variable reaches the ranks as it stands, though the profile may be read."""
+    return not sourcing(pod).seen or _live_after(pod, variable)
+
+
+def _out_of_reach(pod: WorkerPod) -> Finding | None:
+    """A variable that names an interface or a folder that the pod has not."""
+    found = entries(pod)
+    env, worker = pod.ranks_env, pod.worker
+    if (
+        found is not None
+        and not on_host(pod)
+        and not any(n.open for i in found[1] for n in i.walk() if isinstance(n, Scalar))
+    ):
+        names = {i.string("interfaceName") for i in found[1]}
+        for name in ("NCCL_FASTRAK_CTRL_DEV", "NCCL_FASTRAK_IFNAME"):
+            variable = env.get(name)
+            if variable is None or not isinstance(variable.value, str) or not _counts(pod, variable):
+                continue
+            absent = [n for n in variable.value.split(",") if n and n not in names and n.isalnum()]
+            if absent:
+                return pod.finding(
+                    variable.place,
+                    f"'{name}' names {quoted(absent)}, which the pod has not; the plugin finds no interface and NCCL fails "
+                    "at start.",
+                    help=f"Name the interfaces of '{INTERFACES}', or leave the variable to the profile.",
+                    severity=Severity.ERROR,
+                )
+    for name in profile_of(pod)["environment"].get("files", ()):
+        variable = env.get(name)
+        if variable is None or worker is None or worker.mounts_open or not isinstance(variable.value, str):
+            continue
+        folder = variable.value.rpartition("/")[0]
+        if not folder.startswith("/") or not _counts(pod, variable) or "$" in folder:
+            continue
+        if folder.startswith("/usr/local/nvidia/") or worker.image_name in profile_of(pod)["plugin_images"]:
+            continue
+        if not any(folder == w or folder.startswith(w + "/") for w in _mounted(worker)):
+            return pod.finding(
+                variable.place,
+                f"'{name}' names a file in '{folder}', where '{worker.name}' mounts nothing; without the file the job ends "
+                "at start.",
+                help=f"Name the file in {profile_of(pod)['lib_dirs'][0]}, where the installer puts it.",
+                severity=Severity.WARNING,
+            )
+    return None
+
+
+def _mounted(worker: ContainerView) -> list[str]:
+    return [
+        (m.string("mountPath") or "").rstrip("/") for m in worker.mounts if m.string("mountPath") not in (None, "/")
+    ]
 
 
 def _lacking(wanted: dict[str, str], data: dict[str, Any], given: dict[str, Variable]) -> list[str]:
@@ -895,3 +955,69 @@ def tuner_of_other_machine(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         "config checker may end the job.",
         help=f"Read {profile_of(pod)['profile']['script']}, which takes the machine's own, or write {right}.",
     )
+
+
+@rule("TCPX033", "bindings-overlap", Severity.WARNING, on=WorkerPod, fabric=TCPX)
+def bindings_overlap(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
+    """Sending and receiving have CPUs of their own.
+
+    The plugin binds its threads to the CPUs of two variables. Where they overlap, threads of both directions take
+    turns on one CPU, and throughput falls.
+
+    Fix: take the ranges of the current release notes.
+    Silent: bindings that a script or a ConfigMap out of view sets.
+    Bad: the ranges of older files (tcpx-job)
+        @@ containers:
+        @@ env:
+        +   - name: NCCL_GPUDIRECTTCPX_TX_BINDINGS
+        +     value: "eth1:8-21,112-125;eth2:8-21,112-125"
+        +   - name: NCCL_GPUDIRECTTCPX_RX_BINDINGS
+        +     value: "eth1:22-35,124-139;eth2:22-35,126-139" # <-
+    Bad: the same ranges twice (tcpx-jobset)
+        @@ containers:
+        @@ env:
+        +   - name: NCCL_GPUDIRECTTCPX_TX_BINDINGS
+        +     value: "eth1:8-21,112-125;eth2:8-21,112-125"
+        +   - name: NCCL_GPUDIRECTTCPX_RX_BINDINGS
+        +     value: "eth2:8-21,112-125" # <-
+    Good: ranges apart (tcpx-job)
+        @@ containers:
+        @@ env:
+        +   - name: NCCL_GPUDIRECTTCPX_TX_BINDINGS
+        +     value: "eth1:8-21,112-125;eth2:8-21,112-125"
+        +   - name: NCCL_GPUDIRECTTCPX_RX_BINDINGS
+        +     value: "eth1:22-35,126-139;eth2:22-35,126-139"
+    Good: no bindings (tcpx-jobset)
+        @@ env:
+    Source: GoogleCloudPlatform/container-engine-accelerators@09a75de gpudirect-tcpx.
+    """
+    sent, received = (pod.ranks_env.get(f"NCCL_GPUDIRECTTCPX_{x}_BINDINGS") for x in ("TX", "RX"))
+    if sent is None or received is None or not isinstance(sent.value, str) or not isinstance(received.value, str):
+        return
+    tx, rx = _bindings(sent.value), _bindings(received.value)
+    for interface in sorted(tx.keys() & rx.keys()):
+        both = sorted(tx[interface] & rx[interface])
+        if both:
+            yield pod.finding(
+                received.place,
+                f"The CPUs {both[0]} to {both[-1]} serve '{interface}' in both directions by 'NCCL_GPUDIRECTTCPX_TX_BINDINGS' "
+                "and 'NCCL_GPUDIRECTTCPX_RX_BINDINGS'; sending and receiving take turns on them.",
+                help="Give each direction CPUs of its own.",
+                related=(Related(sent.place, "The sender's CPUs are named here."),),
+            )
+            return
+
+
+def _bindings(text: str) -> dict[str, set[int]]:
+    """`eth1:8-21,112-125;eth2:...` as the CPUs of each interface; what does not read so is left out."""
+    made: dict[str, set[int]] = {}
+    for part in text.split(";"):
+        name, _, ranges = part.strip().partition(":")
+        cpus: set[int] = set()
+        for one in ranges.split(","):
+            found = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", one)
+            if found is not None:
+                cpus.update(range(int(found[1]), int(found[2] or found[1]) + 1))
+        if name:
+            made.setdefault(name, set()).update(cpus)
+    return made

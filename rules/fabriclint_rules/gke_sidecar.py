@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from fabriclint.document import Document
 from fabriclint.embedded import parse_embedded
+from fabriclint.kinds import workload_of
 from fabriclint.launch import Word
 from fabriclint.node import Mapping, Node, Scalar, Sequence, Unknown, open_value
-from fabriclint.pod import ContainerView, WorkerPod
+from fabriclint.pod import ContainerView, PodView, WorkerPod
 from fabriclint.rule import AddField, Finding, Fix, Place, Related, Remove, RenameKey, Rule, SetValue, Severity, rule
 from fabriclint_rules.gke_wiring import (
     DEVICES,
@@ -647,23 +649,36 @@ def sidecar_image(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _plugin_tags(pod: WorkerPod) -> Iterator[tuple[Release, Node]]:
-    """Releases of the plugin's image in the pod, and of the one installer in view."""
-    profile = profile_of(pod)
+def _plugin_of(pod: PodView, profile: dict[str, Any]) -> tuple[Release, Node] | None:
+    """The release of the plugin's image that a pod carries."""
     for container in pod.containers:
-        folder = (
-            container.image.rsplit("/", 2)[-2] if isinstance(container.image, str) and "/" in container.image else ""
-        )
-        if container.image_name in profile["plugin_images"] and container.image_node is not None:
-            if folder.startswith("gpudirect-") and folder != profile["sidecar_folder"]:
-                continue
-            release = release_of(tag_of(container) or "")
-            if release is not None:
-                yield release, container.image_node
+        image, node = container.image, container.image_node
+        if container.image_name not in profile["plugin_images"] or not isinstance(image, str) or node is None:
+            continue
+        folder = image.rsplit("/", 2)[-2] if "/" in image else ""
+        if folder.startswith("gpudirect-") and folder != profile["sidecar_folder"]:
+            continue
+        release = release_of(tag_of(container) or "")
+        if release is not None:
+            return release, node
+    return None
+
+
+def _installed(pod: PodView, profile: dict[str, Any]) -> tuple[Release, Node, bool] | None:
+    """The plugin's release by the installer in view, and whether it stands in the same file; None when several differ."""
+    found: list[tuple[Release, Node, bool]] = []
+    for manifest in pod.lookup.of_kind(pod.workload, "DaemonSet"):
+        workload = workload_of(manifest)
+        for site in workload.sites if workload is not None else []:
+            one = _plugin_of(PodView(pod.workload, site, pod.lookup), profile)
+            if one is not None:
+                found.append((*one, manifest.document.source is pod.workload.manifest.document.source))
+    near = [f for f in found if f[2]] or found
+    return near[0] if near and len({f[0] for f in near}) == 1 else None
 
 
 @rule("TCPXO015", "plugin-version-skew", Severity.WARNING, on=WorkerPod, fabric=TCPXO, also=(Severity.NOTE,), yields_to=("TCPXO014",))  # fmt: skip
-@rule("TCPX015", "plugin-version-skew", Severity.NOTE, on=WorkerPod, fabric=TCPX, yields_to=("TCPX014",))
+@rule("TCPX015", "plugin-version-skew", Severity.NOTE, on=WorkerPod, fabric=TCPX, also=(Severity.WARNING,), yields_to=("TCPX014",))  # fmt: skip
 def plugin_version_skew(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     """The daemon's tag is the one paired with the plugin's.
 
@@ -698,6 +713,22 @@ def plugin_version_skew(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     Source: GoogleCloudPlatform/container-engine-accelerators@992db81 gpudirect-tcpxo/README.md and the history of
     its test manifests; NVIDIA/aicr#2296, #2379.
     """
+    worker = pod.worker
+    if worker is not None and worker.image_name in profile_of(pod)["plugin_images"] and worker.image_node is not None:
+        untagged = tag_of(worker)
+        if untagged in ("", "latest"):
+            yield pod.finding(
+                Place(worker.image_node),
+                f"The plugin's image '{worker.image}' names no release; "
+                + (
+                    "its newest build is of 2023 and fails with drivers of today."
+                    if rule.family == "TCPX"
+                    else "no image of that tag is published."
+                ),
+                help="Write the tag that is paired with the daemon's.",
+                severity=Severity.WARNING,
+            )
+            return
     daemon = sidecar(pod)
     tag = tag_of(daemon) if daemon is not None else None
     release = release_of(tag) if tag else None
@@ -705,29 +736,31 @@ def plugin_version_skew(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         return
     profile = profile_of(pod)
     pairs = [(parsed(a), parsed(b)) for a, b in profile["pairs"]]
-    for plugin, node in _plugin_tags(pod):
-        if (plugin, release) in pairs:
-            return
-        fitting = [d for p, d in pairs if p == plugin]
-        step = profile.get("pair_step")
-        if not fitting and step and plugin > pairs[-1][0] and plugin[:2] == release[:2]:
-            fitting = [(plugin[0], plugin[1], plugin[2] + step)]
-            if fitting == [release]:
-                return
-        if not fitting or (plugin[:1] != release[:1] and step):
-            return
-        ahead = release > max(fitting)
-        side = "ahead of" if ahead else "behind"
-        severity = Severity.WARNING if ahead and step else Severity.NOTE
-        yield pod.finding(
-            Place(daemon.image_node),
-            f"The daemon '{tag}' is {side} the plugin {written(plugin)}, which is paired with {written(max(fitting))}; such "
-            "a pair is not supported.",
-            help=f"Take the daemon's tag {written(max(fitting))}, or the plugin paired with {tag}.",
-            severity=severity,
-            related=(Related(Place(node), "This is the plugin."),),
-        )
+    own = _plugin_of(pod, profile)
+    found = (*own, True) if own is not None else _installed(pod, profile)
+    if found is None or (found[0], release) in pairs:
         return
+    plugin, node, close = found
+    fitting = [d for p, d in pairs if p == plugin]
+    step = profile.get("pair_step")
+    if not fitting and step and plugin > pairs[-1][0] and plugin[:2] == release[:2]:
+        fitting = [(plugin[0], plugin[1], plugin[2] + step)]
+    if not fitting or release in fitting or (step and plugin[:1] != release[:1]):
+        return
+    ahead = release > max(fitting)
+    yield pod.finding(
+        Place(daemon.image_node),
+        f"The daemon '{tag}' is {'ahead of' if ahead else 'behind'} the plugin {written(plugin)}, which is paired with "
+        f"{written(max(fitting))}; "
+        + (
+            "such a pair is not supported, and NCCL may fail or run over TCP."
+            if ahead
+            else "in an upgrade the daemon follows the plugin."
+        ),
+        help=f"Take the daemon's tag {written(max(fitting))}, or the plugin paired with {tag}.",
+        severity=Severity.WARNING if ahead and step and close else Severity.NOTE,
+        related=(Related(Place(node), "This is the plugin."),),
+    )
 
 
 @rule("TCPXO016", "sidecar-capabilities", Severity.ERROR, on=WorkerPod, fabric=TCPXO, yields_on_line=("POD005",))
