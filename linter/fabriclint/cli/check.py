@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
@@ -232,6 +233,7 @@ def report_of(request: Request, *, baseline: bool = True) -> Report:
     options = request.options
     shown = ReportOptions(
         colour=request.format == "text" and _colour(options.color),
+        width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None,
         show_suppressed=options.show_suppressed,
         verbose=options.verbose,
         uri_prefix=_prefix(),

@@ -10,11 +10,11 @@ _SEVERITY = {"error": "major", "warning": "minor", "note": "info"}
 
 
 def render(report: Report) -> str:
-    """A JSON array; equal fingerprints would collapse, so a repeated one gets a number."""
+    """A JSON array, notes only with --verbose; equal fingerprints would collapse, so a repeated one gets a number."""
     seen: dict[str, int] = {}
     out = []
     for f in report.findings:
-        if f.suppressed is not None:
+        if f.suppressed is not None or (f.severity == "note" and not report.options.verbose):
             continue
         seen[f.fingerprint] = seen.get(f.fingerprint, 0) + 1
         number = seen[f.fingerprint]

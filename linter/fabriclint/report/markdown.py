@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fabriclint.report.model import Report
+from fabriclint.finding import Severity
+from fabriclint.report.model import Report, counted
 
 
 def _cell(text: str) -> str:
@@ -10,10 +11,11 @@ def _cell(text: str) -> str:
 
 
 def render(report: Report) -> str:
-    """A table of findings in the order of the files, and the counts."""
+    """A table of findings, the most severe first, and the counts."""
     s = report.summary
     out = ["### fabriclint", ""]
     found = [f for f in report.findings if f.suppressed is None and (f.severity != "note" or report.options.verbose)]
+    found.sort(key=lambda f: Severity(f.severity).rank)
     if found:
         out += ["| place | severity | rule | message |", "|---|---|---|---|"]
         for f in found:
@@ -22,7 +24,8 @@ def render(report: Report) -> str:
             out.append(f"| {where} | {f.severity} | [{f.code}]({f.url}) | {_cell(f.message)}{help_text} |")
         out.append("")
     out.append(
-        f"{s.errors} errors, {s.warnings} warnings, {s.notes} notes in {s.workloads} workloads of {s.files} files"
+        f"{counted(s.errors, 'error')}, {counted(s.warnings, 'warning')}, {counted(s.notes, 'note')} "
+        f"in {counted(s.workloads, 'workload')} of {counted(s.files, 'file')}"
         + (f"; {s.suppressed} suppressed" if s.suppressed else "")
         + "."
     )

@@ -174,3 +174,8 @@ class Report:
     summary: Summary
     sources: Mapping[str, str] = field(default_factory=dict)
     options: ReportOptions = field(default_factory=ReportOptions)
+
+
+def counted(number: int, word: str) -> str:
+    """`1 error`, `2 errors`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

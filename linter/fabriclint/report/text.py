@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-from fabriclint.report.model import Region, Report, ReportedFinding
+from fabriclint.report.model import Region, Report, ReportedFinding, counted
 
 _COLOURS = {
     "error": "\x1b[1;31m",
@@ -15,6 +15,7 @@ _COLOURS = {
     "bold": "\x1b[1m",
 }
 _RESET = "\x1b[0m"
+#: Columns of a line that are shown at most.
 _ROOM = 160
 
 
@@ -45,11 +46,14 @@ def _snippet(report: Report, region: Region, gutter: int, paint: str, plain: boo
     line = _line(report, region)
     if line is None:
         return []
+    room = max(min(_ROOM, (report.options.width or _ROOM) - gutter - 6), 20)
     start = region.column - 1
     last = region.end_column - 1 if region.end_line == region.line else len(line)
-    end = min(max(last, region.column), start + _ROOM)
-    cut = max(0, start - _ROOM // 2) if len(line) > _ROOM else 0
-    before, marked, after = line[cut:start], line[start:end], line[end : max(end, cut + _ROOM)]
+    # A line that is wider than the room shows what is marked, and something of what stands in front of it.
+    inside = room if len(line) <= room else room - 3
+    end = min(max(last, region.column), start + inside - min(start, inside // 3))
+    cut = 0 if end <= inside else min(start, max(start - inside // 2, end - inside))
+    before, marked, after = line[cut:start], line[start:end], line[end : max(end, cut + inside)]
     lead = "..." if cut else ""
     bar = f"{'':>{gutter}} |"
     number = f"{region.line:>{gutter}} |"
@@ -86,10 +90,6 @@ def _one(report: Report, f: ReportedFinding) -> list[str]:
     return out
 
 
-def _count(n: int, word: str) -> str:
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
-
-
 def render(report: Report) -> str:
     """The text report; notes only with --verbose, suppressed findings only with --show-suppressed."""
     out: list[str] = []
@@ -102,21 +102,21 @@ def render(report: Report) -> str:
             continue
         out += _one(report, f)
     s = report.summary
-    said = [_count(s.errors, "error"), _count(s.warnings, "warning")]
+    said = [counted(s.errors, "error"), counted(s.warnings, "warning")]
     rest = []
     if hidden:
-        rest.append(f"{_count(hidden, 'note')} (--verbose shows them)")
+        rest.append(f"{counted(hidden, 'note')} (--verbose shows them)")
     if s.suppressed:
         rest.append(f"{s.suppressed} suppressed")
     if s.baselined:
         rest.append(f"{s.baselined} in the baseline")
     skipped = sum(n.code == "skipped-template" for n in report.notifications)
     if skipped:
-        rest.append(f"{_count(skipped, 'template')} skipped")
+        rest.append(f"{counted(skipped, 'template')} skipped")
     fixable = sum(1 for f in report.findings if f.fix is not None and f.fix.edits and f.suppressed is None)
     if fixable:
         rest.append(f"{fixable} fixable")
-    looked = f"{_count(s.workloads, 'workload')} in {_count(s.files, 'file')}"
+    looked = f"{counted(s.workloads, 'workload')} in {counted(s.files, 'file')}"
     tail = f"; {', '.join(rest)}" if rest else ""
     if s.errors or s.warnings:
         out.append(f"Found {' and '.join(said)} ({looked}){tail}.")
