@@ -306,9 +306,9 @@ def _role(role: RoleGroup) -> RoleSeen:
     if container is not None and role.sets(container):
         for name, value in role.injected.items():
             own = container.env.variables.get(name)
-            if own is None or role.wins != "file":
+            if own is None or role.beats(name):
                 injected.append(name)
-            if own is not None and role.wins != "file" and own.value != value:
+            if own is not None and role.beats(name) and own.value != value:
                 replaced[name] = (_known(own.value), _known(value))
     for name in replaced:
         environment[name] = None

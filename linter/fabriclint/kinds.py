@@ -285,6 +285,9 @@ def _count_lws(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
 def _count_ray(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
     if owner is None:
         return UNKNOWN, True
+    suspended = owner.at("suspend")
+    if isinstance(suspended, Scalar) and suspended.value is True:
+        return 0, True
     low = number(owner.at("minReplicas"), 0)
     replicas = number(owner.at("replicas"), 0)
     high = number(owner.at("maxReplicas"), 2**31 - 1)

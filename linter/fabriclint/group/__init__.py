@@ -108,6 +108,8 @@ class RoleGroup:
     injected: dict[str, Value] = field(default_factory=dict)
     wins: str = "file"
     reached: list[ContainerView] = field(default_factory=list)
+    #: Names that the controller sets whatever the file says, where else the file wins.
+    always: frozenset[str] = frozenset()
     #: The pods' restart policy as the controller leaves it; None when it is the template's own.
     restart: str | Unknown | None = None
     #: Something else may change the number of pods (an autoscaler, a scale subresource).
@@ -166,9 +168,13 @@ class RoleGroup:
         made.update({name: v.value for name, v in chosen.env.variables.items()})
         if self.sets(chosen):
             for name, value in self.injected.items():
-                if self.wins != "file" or name not in chosen.env:
+                if self.beats(name) or name not in chosen.env:
                     made[name] = value
         return made
+
+    def beats(self, name: str) -> bool:
+        """Whether the controller's value counts where the file sets the name too."""
+        return self.wins != "file" or name in self.always
 
     @cached_property
     def started(self) -> list[Started]:

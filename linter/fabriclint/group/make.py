@@ -45,7 +45,9 @@ class Making:
 
     def inject(self, role: RoleGroup, facts: Any, key: str = "variables") -> None:
         """Render the mechanism's variables for a role; `facts` gives those of the pod of an index."""
-        role.injected = variables(self.data.get(key, []), facts, role.pods)
+        rows = self.data.get(key, [])
+        role.injected = variables(rows, facts, role.pods)
+        role.always = frozenset(r["name"] for r in rows if r.get("always"))
 
     def text(self, template: str, facts: Facts) -> Value:
         """A template of the data filled in."""

@@ -5,13 +5,14 @@ Source: ray-project/kuberay@59d663a (v1.7.0) ray-operator/controllers/ray/common
 
 from __future__ import annotations
 
+import json
 import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.group import GroupView, RoleGroup
 from fabriclint.kinds import number
-from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown
+from fabriclint.node import UNKNOWN, Mapping, Node, Scalar, Unknown
 from fabriclint.quantity import parse_quantity
 from fabriclint.workload import PodRole
 
@@ -35,8 +36,10 @@ def group(making: Making) -> GroupView:
     for pod in making.job.pods:
         kind = {PodRole.HEAD: "head", PodRole.LAUNCHER: "submitter"}.get(pod.role, "worker")
         pods = UNKNOWN if pod.site.pods is None else pod.site.pods
-        limit = pod.site.owner.at("maxReplicas") if pod.site.owner is not None else None
-        role = making.role(pod, kind, pods, scalable=autoscales or number(limit, 0) != 0)
+        limit = holder_of(pod, "maxReplicas")
+        role = making.role(
+            pod, kind, pods, scalable=autoscales or number(limit, 0) != 0 or _true(holder_of(pod, "suspend"))
+        )
         if kind == "submitter":
             making.inject(role, lambda _index: {}, "submitter")
             roles.append(role)
@@ -56,6 +59,11 @@ def group(making: Making) -> GroupView:
     return making.group(
         roles, services=(service,) if isinstance(service, str) else (), suspended=suspended, own_rendezvous=True
     )
+
+
+def holder_of(pod: PodView, key: str) -> Node | None:
+    """A field of the worker group that the pod's template stands in."""
+    return pod.site.owner.at(key) if pod.site.owner is not None else None
 
 
 def _true(node: object) -> bool:
@@ -106,16 +114,15 @@ def _command(pod: PodView, holder: Mapping | None, facts: dict[str, Any], autosc
     words = []
     for key in sorted(params):
         value = str(params[key])
-        if value.lower() == "true" and key in _FLAGS:
-            words.append(f" --{key} ")
-        elif value.lower() == "false" and key in _FLAGS:
-            continue
-        else:
+        if value.lower() not in ("true", "false") or key in _WITH_A_WORD:
             words.append(f" --{key}={value} ")
+        elif value.lower() == "true":
+            words.append(f" --{key} ")
     return f"ray start {'--head ' if facts['head'] else ''}{''.join(words)}"
 
 
-_FLAGS = ("block", "no-monitor", "head", "disable-usage-stats", "no-redirect-output", "include-dashboard-agent")
+#: Parameters that take true and false as words; for all others true is the bare option and false is none.
+_WITH_A_WORD = ("log-color", "include-dashboard", "include-log-monitor")
 
 
 def _amount(node: object) -> Decimal | None:
@@ -141,20 +148,39 @@ def _from_limits(container: ContainerView, params: dict[str, str | Unknown]) -> 
     if "memory" not in params:
         memory = _amount(fields.get("memory"))
         if memory is not None and memory > 0:
-            params["memory"] = str(int(memory))
+            params["memory"] = str(math.ceil(memory))
+    resources = _own_resources(params.get("resources"))
+    if resources is None:
+        return  # not read as JSON: KubeRay then adds no accelerator at all
     if "num-gpus" not in params:
         for name in sorted(fields):
             amount = _amount(fields[name])
             if (name.endswith("gpu") or name.startswith("nvidia.com/mig-")) and amount is not None and amount > 0:
                 params["num-gpus"] = str(int(amount))
                 break
-    own: list[str] = []
-    for name, word in (("google.com/tpu", "TPU"), ("aws.amazon.com/neuroncore", "neuron_cores")):
+    if any(word in resources for _, word in _ACCELERATORS):
+        return
+    for name, word in _ACCELERATORS:
         amount = _amount(fields.get(name))
         if amount is not None and amount > 0:
-            own.append(f'"{word}":{int(amount)}')
-    if own:
-        params["resources"] = "'{" + ",".join(own) + "}'" if "resources" not in params else UNKNOWN
+            resources[word] = int(amount)
+            params["resources"] = "'" + json.dumps(dict(sorted(resources.items())), separators=(",", ":")) + "'"
+            return
+
+
+#: Limits that become resources of Ray's, in the order of their names.
+_ACCELERATORS = (("aws.amazon.com/neuroncore", "neuron_cores"), ("google.com/tpu", "TPU"))
+
+
+def _own_resources(given: str | Unknown | None) -> dict[str, float] | None:
+    """The file's own `resources` parameter; None when it is no JSON."""
+    if given is None or isinstance(given, Unknown):
+        return {}
+    try:
+        read = json.loads(given.strip("'\"` "))
+    except ValueError:
+        return None
+    return read if isinstance(read, dict) else None
 
 
 def _from_group(holder: Mapping, params: dict[str, str | Unknown]) -> None:

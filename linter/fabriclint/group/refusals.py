@@ -139,6 +139,8 @@ def _keys(c: Checked) -> Iterator[Refusal]:
 
 def _required(c: Checked) -> Iterator[Refusal]:
     """Something that must be there, unless another key may stand for it or a field says that it need not."""
+    if "when" in c.row and not closed(c.root.at(*c.row["when"].strip("/").split("/"))):
+        return
     excuse = c.root.at(*c.row["unless"].strip("/").split("/")) if "unless" in c.row else None
     if isinstance(excuse, Scalar) and (excuse.value is True or excuse.open):
         return
@@ -181,7 +183,8 @@ def _forbidden(c: Checked) -> Iterator[Refusal]:
 def _when(c: Checked) -> Iterator[Refusal]:
     """A value at `at` that another field of the same holder forbids: `field` is (or is not) `equals`."""
     for holder, leaf in holders(c.root, c.row["at"]):
-        node, other = holder.at(leaf), holder.at(*c.row["field"].split("/"))
+        path = c.row["field"]
+        node, other = holder.at(leaf), (c.root if path[0] == "/" else holder).at(*path.strip("/").split("/"))
         if not closed(node) or node is None or opened(other):
             continue
         if "is" in c.row and not (isinstance(node, Scalar) and node.value == c.row["is"]):
@@ -248,6 +251,20 @@ def _templates_restart(c: Checked) -> Iterator[Refusal]:
             yield c.refusal(node, value=node.text)
 
 
+def _env_of_first(c: Checked) -> Iterator[Refusal]:
+    """A variable that the first container at a place may not have (with `values`: not as one of these)."""
+    excuse = c.root.at(*c.row["unless"].strip("/").split("/")) if "unless" in c.row else None
+    if closed(excuse) and not (isinstance(excuse, Scalar) and excuse.value is False):
+        return
+    for node, _stars in matches(c.root, c.row["at"]):
+        first = node.items[0] if isinstance(node, Sequence) and node.items else None
+        for entry in first.mappings("env") if first is not None else []:
+            if entry.string("name") != c.row["name"]:
+                continue
+            if "values" not in c.row or entry.string("value") in c.row["values"]:
+                yield c.refusal(entry.at("value") or entry, value=entry.string("value") or "")
+
+
 def _most_one(c: Checked) -> Iterator[Refusal]:
     """At most one of some keys."""
     for node, _stars in matches(c.root, c.row["at"]):
@@ -271,6 +288,7 @@ _CHECKS: dict[str, Check] = {
     "volumes": _volumes,
     "restart of templates": _templates_restart,
     "at most one": _most_one,
+    "env of the first": _env_of_first,
 }
 
 __all__ = ["UNKNOWN", "Checked", "closed", "holders", "opened", "refusals"]

@@ -125,6 +125,8 @@ def _shared(making: Making, specs: Mapping | None) -> dict[str, Any]:
     if isinstance(name, str) and not isinstance(workers, Unknown):
         facts["worker_hosts"] = ",".join(f"{name}-worker-{i}" for i in range(min(workers, 4096)))
     if making.data.get("tf_config"):
+        known = _sum([n for role, n in counts.items() if role in making.data["counted"]])
+        facts["several"] = known if isinstance(known, Unknown) else known != 1
         facts["cluster"] = _cluster(making, specs, counts)
         dynamic = making.spec.at("enableDynamicWorker")
         facts["static"] = not (isinstance(dynamic, Scalar) and dynamic.value is True)
@@ -137,10 +139,11 @@ def _torch(spec: Mapping, total: int | Unknown, workers: int | Unknown) -> dict[
     older = _text(spec.at("elasticPolicy", "nProcPerNode"))
     each: str | Unknown = given if given is not None else (older if older is not None else "auto")
     processes: int | Unknown = total
-    if isinstance(each, Unknown) or isinstance(total, Unknown):
+    # Only nprocPerNode itself, and only a number, multiplies: the older field of the elastic policy does not.
+    if isinstance(given, Unknown) or isinstance(total, Unknown):
         processes = UNKNOWN
-    elif each.isdecimal():
-        processes = total * int(each)
+    elif given is not None and given.isdecimal():
+        processes = total * int(given)
     facts: dict[str, Any] = {"each": each, "processes": processes}
     policy = spec.mapping("elasticPolicy")
     if policy is None:

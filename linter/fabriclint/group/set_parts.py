@@ -187,6 +187,10 @@ def rollout(c: Checked) -> Iterator[Refusal]:
     update = c.root.mapping("spec", "rolloutStrategy", "rollingUpdateConfiguration")
     if update is None:
         return
+    for key in ("maxUnavailable", "maxSurge"):
+        given = update.at(key)
+        if isinstance(given, Scalar) and re.fullmatch(r"[0-9]+%", given.text) and int(given.text[:-1]) > 100:
+            yield c.refusal(given, what=f"{key} is '{given.text}'", words="must not be greater than 100%")
     node = update.at("maxUnavailable")
     low, high = number(node, 1), number(update.at("maxSurge"), 0)
     if node is not None and low == 0 and high == 0 and number(c.root.at("spec", "replicas"), 1) != 0:

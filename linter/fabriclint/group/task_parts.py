@@ -135,6 +135,48 @@ def plugins(c: Checked) -> Iterator[Refusal]:
                 return
 
 
+def policies(c: Checked) -> Iterator[Refusal]:
+    """Policies name events and actions that there are, each event once, and an exit code other than 0."""
+    spec = _spec(c)
+    if spec is None:
+        return
+    for holder in (spec, *spec.mappings("tasks")):
+        seen: set[str] = set()
+        for policy in holder.mappings("policies"):
+            yield from _policy(c, policy, seen)
+
+
+def _policy(c: Checked, policy: Mapping, seen: set[str]) -> Iterator[Refusal]:
+    code, action = policy.at("exitCode"), policy.scalar("action")
+    events = [n for n in (policy.at("event"), *_items(policy.at("events"))) if isinstance(n, Scalar) and n.value]
+    if any(e.open for e in events) or (action is not None and action.open):
+        return
+    if code is not None and events:
+        words = "must not specify event and exitCode simultaneously"
+        yield c.refusal(
+            code, what="A policy has both an event and an exitCode", words=words, edit="Keep one of the two."
+        )
+    elif number(code, 1) == 0:
+        words = "0 is not a valid error code"
+        yield c.refusal(code or policy, what="A policy waits for exit code '0'", words=words, edit="Use another code.")
+    for event in events:
+        if event.text not in c.row["events"]:
+            edit = f"Use one of {', '.join(c.row['events'])}."
+            yield c.refusal(event, what=f"There is no event '{event.text}'", words="invalid policy event", edit=edit)
+        elif event.text in seen:
+            words = f"duplicate event {event.text}  across different policy"
+            edit = "Take one of the two policies out."
+            yield c.refusal(event, what=f"A second policy is for the event '{event.text}'", words=words, edit=edit)
+        seen.add(event.text)
+    if action is not None and action.value and events and action.text not in c.row["actions"]:
+        edit = f"Use one of {', '.join(c.row['actions'])}."
+        yield c.refusal(action, what=f"There is no action '{action.text}'", words="invalid policy action", edit=edit)
+
+
+def _items(node: Node | None) -> list[Node]:
+    return node.items if isinstance(node, Sequence) else []
+
+
 def depends_on(c: Checked) -> Iterator[Refusal]:
     """dependsOn names tasks that are there, and makes no circle."""
     spec = _spec(c)

@@ -12,6 +12,7 @@ from fabriclint.node import UNKNOWN, Mapping, Scalar, Sequence, Unknown
 
 if TYPE_CHECKING:
     from fabriclint.group.make import Making
+    from fabriclint.pod import PodView
 
 #: Plugins that bring the Service's with them.
 _IMPLY_SVC = ("pytorch", "tensorflow", "mpi", "ray", "hcclrank")
@@ -42,17 +43,17 @@ def group(making: Making) -> GroupView:
     spec, name = making.spec, making.name
     given = {p: arguments(spec, p) for p in (*_IMPLY_SVC, "svc", "env", "ssh")}
     svc = any(given[p] is not None for p in (*_IMPLY_SVC, "svc"))
-    tasks = [p.name for p in making.job.pods]
-    counts = {p.name: UNKNOWN if p.site.pods is None else p.site.pods for p in making.job.pods}
+    tasks = [_task(p) for p in making.job.pods]
+    counts = {_task(p): UNKNOWN if p.site.pods is None else p.site.pods for p in making.job.pods}
     facts = _plugins(making, given, counts)
     facts["svc"] = svc
     facts["task_words"] = [t.replace("-", "_").upper() for t in tasks]
     roles: list[RoleGroup] = []
     for pod in making.job.pods:
-        pods = counts[pod.name]
-        hosts = Hosts(f"{name}-{pod.name}-{{}}", (pods,), (0,)) if isinstance(name, str) else None
-        role = making.role(pod, pod.name, pods, hosts=hosts)
-        making.inject(role, _facts_of(facts, pod.name))
+        task, pods = _task(pod), counts[_task(pod)]
+        hosts = Hosts(f"{name}-{task}-{{}}", (pods,), (0,)) if isinstance(name, str) else None
+        role = making.role(pod, task, pods, hosts=hosts)
+        making.inject(role, _facts_of(facts, task))
         roles.append(role)
     return making.group(
         roles,
@@ -61,6 +62,12 @@ def group(making: Making) -> GroupView:
         ssh=given["mpi"] is not None or given["ssh"] is not None,
         restart=str(node.value) if isinstance(node := spec.at("maxRetry"), Scalar) else None,
     )
+
+
+def _task(pod: PodView) -> str:
+    """The task's name; one without gets `default` and its place in the list."""
+    owner = pod.site.owner
+    return f"default{owner.key}" if owner is not None and owner.at("name") is None else pod.name
 
 
 def _number(given: object, key: str, default: str) -> str:
@@ -84,7 +91,6 @@ def _plugins(making: Making, given: dict[str, Any], counts: dict[str, int | Unkn
     for count in pods:
         total = UNKNOWN if isinstance(count, Unknown) or isinstance(total, Unknown) else total + (count or 0)
     facts["world"] = UNKNOWN if unread else total
-    facts["masters"] = 0 if there is None else there
     mpi = given["mpi"]
     facts["mpi"] = mpi is not None
     facts["mpi_master"] = UNKNOWN if isinstance(mpi, Unknown) else _number(mpi, "master", "master")
@@ -100,12 +106,11 @@ def _plugins(making: Making, given: dict[str, Any], counts: dict[str, int | Unkn
 def _facts_of(shared: dict[str, Any], task: str) -> Any:
     def facts(index: int | Unknown) -> dict[str, Any]:
         rank: int | Unknown = UNKNOWN
-        # A task that is both master and worker counts as worker, so its ranks begin behind the one master.
+        # A worker's rank is its index and one, whatever the number of masters, and also when one task is both.
         if task == shared["torch_worker"]:
-            first = 1 if shared["torch_master"] == shared["torch_worker"] else shared["masters"]
-            rank = UNKNOWN if isinstance(index, Unknown) or isinstance(first, Unknown) else index + first
+            rank = UNKNOWN if isinstance(index, Unknown) else index + 1
         elif task == shared["torch_master"]:
-            rank = index
+            rank = 0
         ranked = shared["pytorch"] and task in (shared["torch_worker"], shared["torch_master"])
         if isinstance(shared["pytorch"], Unknown):
             ranked = UNKNOWN
