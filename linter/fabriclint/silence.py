@@ -118,13 +118,23 @@ def _reaches(template: int | None, of_pod: bool, scope: Scope) -> bool:
 
 
 def _not_silenced(kept: list[Finding], findings: list[Finding]) -> list[Finding]:
+    """Drop what findings name themselves (`TCPXO*` is a family), on their subject and, of a TrainJob's, on its pods."""
     silenced: dict[int, set[str]] = {}
     for f in findings:
         for code in f.silences:
             silenced.setdefault(id(f.subject), set()).add(code)
+            job = getattr(f.subject, "job", None)
+            if getattr(f.subject, "meant", None) is not None and job is not None:
+                for view in (job, *job.pods):
+                    silenced.setdefault(id(view), set()).add(code)
     if not silenced:
         return kept
-    return [f for f in kept if f.code not in silenced.get(id(f.subject), ())]
+    out = []
+    for f in kept:
+        codes = silenced.get(id(f.subject)) or silenced.get(id(getattr(f.subject, "job", None)), set())
+        if f.code not in codes and f"{f.code.rstrip('0123456789')}*" not in codes:
+            out.append(f)
+    return out
 
 
 def _once_a_runtime(findings: list[Finding]) -> list[Finding]:

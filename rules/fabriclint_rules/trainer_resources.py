@@ -211,15 +211,13 @@ def no_gpu_source(view: TrainJobView) -> Iterator[Finding]:
           limits: # <-
         -   nvidia.com/gpu: 1
         +   vpc.amazonaws.com/efa: 1
-    Bad: no resources at all, beside variables of a fabric (trainer-shipped)
-        @@ trainer: # <-
-        @@ command:
-        - resourcesPerNode:
-        -   limits:
+    Bad: the same with another device, in requests as well (trainer-shipped)
+          resourcesPerNode:
+            limits: # <-
         -     nvidia.com/gpu: 1
-        + env:
-        +   - name: FI_EFA_FORK_SAFE
-        +     value: "1"
+        +     rdma/hca_shared_devices_a: 1
+        +   requests:
+        +     rdma/hca_shared_devices_a: 1
     Good: the GPUs (trainer-fabric)
         @@ kind: TrainJob
     Good: a job on CPUs (trainer-shipped)
