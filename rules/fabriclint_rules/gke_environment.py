@@ -532,6 +532,11 @@ def _candidates(
         if script is not None and simple != ("-simple" in script):
             continue
         out.append({**data["common"], **release["variables"]})
+    tuner = pod.ranks_env.value("NCCL_TUNER_CONFIG_PATH") if script is None else None
+    if isinstance(tuner, str):
+        # The file's name tells which variant of the set is meant.
+        named = [s for s in out if s.get("NCCL_TUNER_CONFIG_PATH") == tuner.rsplit("/", 1)[-1]]
+        out = named or out
     return out, plugin
 
 
