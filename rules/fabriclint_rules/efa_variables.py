@@ -244,7 +244,9 @@ def _provider_disabled(pod: WorkerPod) -> Iterator[Finding]:
     found = [*_provider(pod), *_device_rdma(pod), *_network(pod), *_plugin(pod), *_gpudirect(pod)]
     if any(f.severity is None for f in found) and declared_comparison(pod):
         heavy = Severity.WARNING
-    for finding in sorted(found, key=lambda f: (f.severity or heavy).rank):
+    if any(f.severity is not Severity.NOTE for f in found):
+        found = [f for f in found if f.severity is not Severity.NOTE]
+    for finding in found:
         yield finding.with_(severity=heavy) if finding.severity is None else finding
 
 
@@ -362,9 +364,10 @@ def _plugin(pod: WorkerPod) -> Iterator[Finding]:
     data = efa()
     lowered = value.lower()
     name = lowered.rsplit("/", 1)[-1].removeprefix("libnccl-net-").removesuffix(".so")
-    if any(w in lowered for w in data["plugin words"]):
+    another = name in data["other plugins"] or any(w in lowered for w in ("hpcx", "sharp"))
+    if not another and any(w in lowered for w in data["plugin words"]):
         return
-    if name in data["other plugins"] or "hpcx" in lowered or "sharp" in lowered:
+    if another:
         launched = any(c.start.probe for p in pod.launchers for c in p.main_containers)
         if (worker.start.probe or launched) and any("imex" in c or "compute-domain" in c for c in pod.claim_classes()):
             return

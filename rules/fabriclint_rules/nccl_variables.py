@@ -210,7 +210,7 @@ def _read(name: str, value: str, release: tuple[int, int] | None, debug: str | N
         return _subsystems(name, value, debug)
     if name in data["lists"]:
         return _list(name, value, release)
-    if name in _integers() and name != "NCCL_IB_DISABLE" and not exact_integer(value):
+    if name in _integers() and name != "NCCL_IB_DISABLE" and not (exact_integer(value) and integer(value) is not None):
         return _number(name, value)
     return None
 
