@@ -85,7 +85,12 @@ def page(rule: Rule) -> Page:
 
 
 def _shown(line: str) -> str:
-    return line.rstrip().removesuffix(MARK.strip()).rstrip()
+    """A line of an example as readers see it: without its mark; a part that is replaced as two lines of a diff."""
+    line = line.rstrip().removesuffix(MARK.strip()).rstrip()
+    if line.startswith("~ "):
+        old, _, new = line[2:].partition(" => ")
+        return f"- {old.strip()}\n+ {new.strip()}" if new.strip() else f"- {old.strip()}"
+    return line
 
 
 def _language(block: str) -> str:
