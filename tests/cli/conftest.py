@@ -42,6 +42,7 @@ FAULTY = """apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainingRuntime
 metadata:
   name: faulty
+  labels: {trainer.kubeflow.org/framework: torch}
 spec:
   mlPolicy: {numNodes: 2, torch: {}}
   template:
@@ -60,13 +61,13 @@ spec:
 
 @pytest.fixture
 def faulty_text() -> str:
-    """A runtime whose only finding is TRN005, a warning on line 10."""
+    """A runtime whose only finding is TRN005, a warning on line 11."""
     return FAULTY
 
 
 @pytest.fixture
 def faulty(tmp_path: Path) -> Path:
-    """A file whose only finding is TRN005, a warning on line 10."""
+    """A file whose only finding is TRN005, a warning on line 11."""
     path = tmp_path / "faulty.yaml"
     path.write_text(FAULTY, encoding="utf-8")
     return path

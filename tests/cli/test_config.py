@@ -22,7 +22,7 @@ def write(root, name, text):
     ("text", "line", "words"),
     [
         ("ignore: [TRN005]\nselct: [TRN]\n", 2, "did you mean 'select'"),
-        ("ignore: [TRN05]\n", 1, "did you mean 'TRN005'"),
+        ("ignore: [TRNX005]\n", 1, "did you mean 'TRN005'"),
         ("fabric: x\nignore: 5\n", 2, "list of strings"),
         ("severity: {TRN005: fatal}\n", 1, "error, warning, note or off"),
         ("per-file-ignores: {'*': [NOPE99]}\n", 1, "NOPE99"),
@@ -65,8 +65,8 @@ def test_the_nearest_file_above_each_linted_file_counts(fabriclint, tmp_path, fa
     write(tmp_path, "sub/faulty.yaml", faulty.read_text().replace("name: faulty", "name: other"))
     write(tmp_path, "sub/.fabriclint.yaml", "severity: {TRN005: error}\n")
     ran = fabriclint("check", "-o", "concise")
-    assert "\nsub/faulty.yaml:10:17: error[TRN005]" in "\n" + ran.out
-    assert "\nfaulty.yaml:10:17: warning[TRN005]" in "\n" + ran.out
+    assert "\nsub/faulty.yaml:11:17: error[TRN005]" in "\n" + ran.out
+    assert "\nfaulty.yaml:11:17: warning[TRN005]" in "\n" + ran.out
 
 
 def test_isolated_reads_no_configuration(fabriclint, tmp_path, faulty):

@@ -47,7 +47,7 @@ def test_fixing_twice_changes_nothing_more(fabriclint, faulty):
 
 
 def test_show_fixes_lists_what_was_done(fabriclint, faulty):
-    assert "  faulty.yaml:10: TRN005 add the label\n" in fabriclint("check", "--fix", "--show-fixes").out
+    assert "  faulty.yaml:11: TRN005 add the label\n" in fabriclint("check", "--fix", "--show-fixes").out
 
 
 def test_diff_prints_what_git_can_apply_and_writes_nothing(fabriclint, faulty, faulty_text, tmp_path):
@@ -114,7 +114,7 @@ def test_json_holds_the_edits(fabriclint, faulty):
     assert fix["applicability"] == "safe"
     assert fix["message"] == "add the label"
     assert fix["edits"] == [
-        {"path": "faulty.yaml", "line": 12, "column": 1, "end_line": 12, "end_column": 1, "text": LABEL},
+        {"path": "faulty.yaml", "line": 13, "column": 1, "end_line": 13, "end_column": 1, "text": LABEL},
     ]  # fmt: skip
 
 
