@@ -411,7 +411,9 @@ def _unseen_of(container: ContainerView, group: GroupView) -> Iterator[Unseen]:
     elif container is container.pod.worker:
         what = "its libraries and its own environment are not looked at"
         yield Unseen("image", f"{what} ('{image or 'none given'}')", _region(node or container.node))
-    if not container.command_seen:
+    roles = [r for r in group.roles if r.pod is container.pod]
+    started_by_controller = any(r.default_start is not None and r.sets(container) for r in roles)
+    if not container.command_seen and not started_by_controller:
         yield Unseen("command", f"the image of '{name}' decides what starts", _region(container.node.at("name")))
     for entry in container.node.mappings("envFrom"):
         for kind, key in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):

@@ -238,8 +238,13 @@ def _job(e: Explained) -> str:
     return text
 
 
+def _title(role: RoleSeen) -> str:
+    """The role as the controller labels it, with the file's own name where that says more."""
+    return role.role if role.name.lower() in (role.role, "worker") else f"{role.role} '{role.name}'"
+
+
 def _role_line(role: RoleSeen) -> str:
-    title = role.role if role.role == role.name.lower() else f"{role.role} '{role.name}'"
+    title = _title(role)
     parts = [_count(role.pods, "pod", "pods")]
     if role.hosts:
         parts.append(" .. ".join(dict.fromkeys(role.hosts)) + (" .." if role.pods is None else ""))
@@ -264,6 +269,9 @@ def _rendezvous(e: Explained) -> str:
     if group.multi_node is False:
         return ""
     host, _ = group.rendezvous
+    named = next((n for n in group.address for r in group.ranks_on if n in r.injected), None)
+    if host is None and named is not None:
+        return f"in {named} (set by {group.maker}, another one in each group)"
     return "no address is said in the file" if host is None else "at an address that is known only at run time"
 
 
@@ -288,10 +296,12 @@ def _environment(e: Explained) -> list[str]:
             value = role.replaced[name][1] if name in role.replaced else role.environment.get(name)
             made.append(f"{name}={value}" if value is not None else (f"{name}=''" if name in role.empty else name))
         if made and group is not None:
-            rows.append(f"{role.name}, set by {group.maker}: {' '.join(made)}")
+            rows.append(f"{_title(role)}, set by {group.maker}: {' '.join(made)}")
         for name, (own, theirs) in role.replaced.items():
             shown = "a value of its own" if theirs is None else f"'{theirs}'"
-            rows.append(f"{role.name}: {name} of the file ('{own if own is not None else '?'}') gives way to {shown}")
+            rows.append(
+                f"{_title(role)}: {name} of the file ('{own if own is not None else '?'}') gives way to {shown}"
+            )
     if group is not None and group.ssh:
         rows.append("sshd starts the ranks: they see what the launcher forwards, not their pods' own env")
     return rows

@@ -112,6 +112,8 @@ class RoleGroup:
     always: frozenset[str] = frozenset()
     #: The pods' restart policy as the controller leaves it; None when it is the template's own.
     restart: str | Unknown | None = None
+    #: What the controller starts in a container that has no command of its own; None when its image decides.
+    default_start: str | None = None
     #: Something else may change the number of pods (an autoscaler, a scale subresource).
     scalable: bool = False
 

@@ -35,6 +35,7 @@ def group(making: Making) -> GroupView:
             pod, lower, pods, hosts=hosts, restart=pod.site.owner and pod.site.owner.string("restartPolicy")
         )
         role.restart = role.restart or making.data["restart"].get(lower)
+        role.default_start = making.data["starts"].get(lower)
         facts: dict[str, Any] = {
             "role": lower,
             "slots": slots,

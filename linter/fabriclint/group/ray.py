@@ -55,6 +55,7 @@ def group(making: Making) -> GroupView:
         }
         facts["command"] = _command(pod, holder, facts, autoscales)
         making.inject(role, lambda _index, facts=facts: facts)
+        role.default_start = "ray start"
         roles.append(role)
     return making.group(
         roles, services=(service,) if isinstance(service, str) else (), suspended=suspended, own_rendezvous=True

@@ -1,0 +1,134 @@
+"""`fabriclint explain`: golden text and JSON, its rules, its exit codes; and an answer for every example."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "data" / "group" / "explain"
+CASES = sorted(p.stem for p in GOLDEN.glob("*.yaml"))
+KEYS = {
+    "object", "path", "line", "fabric", "declared", "contract", "evidence", "nodes", "gpus", "ranks", "multi_node",
+    "groups", "launch", "unknown", "rules",
+}  # fmt: skip
+
+
+def explain(*arguments: str, cwd: Path = GOLDEN, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fabriclint", "explain", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, input=stdin, check=False)
+
+
+def workloads(*arguments: str, cwd: Path = GOLDEN) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(explain(*arguments, "--isolated", "-o", "json", cwd=cwd).stdout)[
+        "workloads"
+    ]
+    return found
+
+
+def without_rules(text: str) -> str:
+    """The text without the rows about rules, which every new rule changes."""
+    return text.split("  rules ", maxsplit=1)[0]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_text_is_the_golden_one(case: str) -> None:
+    ran = explain(f"{case}.yaml", "--isolated")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert without_rules(ran.stdout) == (GOLDEN / f"{case}.txt").read_text()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_json_is_the_golden_one(case: str) -> None:
+    found = workloads(f"{case}.yaml")
+    for one in found:
+        assert set(one) == KEYS
+        assert set(one.pop("rules")) == {"fired", "passed", "not_applicable", "could_not_judge"}
+    assert found == json.loads((GOLDEN / f"{case}.json").read_text())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_rule_has_one_answer(case: str) -> None:
+    from fabriclint.engine import builtin_pack
+
+    rules = workloads(f"{case}.yaml")[0]["rules"]
+    named = [
+        *rules["fired"],
+        *rules["passed"],
+        *rules["not_applicable"],
+        *(r["code"] for r in rules["could_not_judge"]),
+    ]
+    assert sorted(named) == sorted(r.code for r in builtin_pack().load() if r.default)
+
+
+def test_a_rule_that_fires_is_named_and_one_that_cannot_see_says_what() -> None:
+    rules = workloads("leaderworkerset.yaml")[0]["rules"]
+    assert "RUN016" in rules["passed"]
+    assert "FIT001" in rules["not_applicable"]
+    assert all(r["why"] for r in rules["could_not_judge"])
+
+
+def test_what_is_refused_is_among_the_fired(tmp_path: Path) -> None:
+    text = (GOLDEN / "mpijob.yaml").read_text().replace("replicas: 1", "replicas: 2")
+    (tmp_path / "job.yaml").write_text(text)
+    assert "RUN016" in workloads("job.yaml", cwd=tmp_path)[0]["rules"]["fired"]
+
+
+def test_a_suppressed_finding_is_neither_fired_nor_passed(tmp_path: Path) -> None:
+    text = (GOLDEN / "mpijob.yaml").read_text()
+    text = text.replace("replicas: 1", "replicas: 2  # fabriclint: ignore[RUN016] two on purpose")
+    (tmp_path / "job.yaml").write_text(text)
+    rules = workloads("job.yaml", cwd=tmp_path)[0]["rules"]
+    assert "RUN016" not in rules["fired"] + rules["passed"]
+    assert "RUN016" in [r["code"] for r in rules["could_not_judge"]]
+
+
+@pytest.mark.parametrize("folder", sorted(p.parent for p in (ROOT / "examples").glob("*/*/trainjob.yaml")))
+def test_every_example_is_answered(folder: Path) -> None:
+    found = workloads(str(folder), cwd=ROOT)
+    assert {w["path"].rsplit("/", 1)[-1] for w in found} == {p.name for p in folder.glob("*.yaml")}
+    trainjob = next(w for w in found if w["object"]["kind"] == "TrainJob")
+    assert trainjob["fabric"] == folder.parent.name
+    assert trainjob["groups"][0]["hosts"][0].endswith("-node-0-0")
+    assert trainjob["rules"]["passed"]
+    if folder.name == "correct":
+        assert trainjob["rules"]["fired"] == []
+    else:
+        assert trainjob["rules"]["fired"]
+
+
+def test_a_trainjob_gives_the_group_that_its_runtime_makes() -> None:
+    found = workloads("examples/eks-efa/correct", cwd=ROOT)
+    trainjob = next(w for w in found if w["object"]["kind"] == "TrainJob")
+    assert (trainjob["nodes"], trainjob["gpus"]) == (2, 16)
+    assert trainjob["groups"][0]["environment"]["PET_NNODES"] == "2"
+    assert "PET_MASTER_ADDR" in trainjob["groups"][0]["injected"]
+
+
+def test_standard_input_is_explained() -> None:
+    ran = explain("-", "-o", "json", "--isolated", stdin=(GOLDEN / "job.yaml").read_text())
+    assert json.loads(ran.stdout)["workloads"][0]["object"]["name"] == "fold"
+
+
+def test_usage_errors_are_sentences_and_two() -> None:
+    ran = explain("job.yaml", "-o", "xml")
+    assert ran.returncode == 2
+    assert ran.stderr == "fabriclint: --output-format is text or json, not 'xml'.\n"
+
+
+def test_a_file_that_is_not_there_is_two() -> None:
+    ran = explain("nowhere.yaml", "--isolated")
+    assert ran.returncode == 2
+    assert "nowhere.yaml" in ran.stderr
+
+
+def test_nothing_to_explain_is_said(tmp_path: Path) -> None:
+    (tmp_path / "map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    ran = explain("map.yaml", "--isolated", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert "no workload was found" in ran.stderr
