@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_manifest_is_one_that_pre_commit_accepts():
     clientlib = pytest.importorskip("pre_commit.clientlib")
     hooks = clientlib.load_manifest(ROOT / ".pre-commit-hooks.yaml")
-    assert [h["id"] for h in hooks] == ["fabriclint"]
+    assert [h["id"] for h in hooks] == ["fabriclint", "fabriclint-fix"]
     for hook in hooks:
         assert hook["types_or"] == ["yaml", "json"]
         assert hook["require_serial"] is True
