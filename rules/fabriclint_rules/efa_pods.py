@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from fabriclint.node import Scalar, Unknown
-from fabriclint.pod import ContainerView, Environment, PodView, Variable, WorkerPod
+from fabriclint.node import Unknown
+from fabriclint.pod import ContainerView, Environment, PodView, WorkerPod
 from fabriclint.rule import Place
+from fabriclint_rules.machines import Demand, demands
 from fabriclint_schemas.eks import InstanceType, by_gpu, families, instance
 from fabriclint_schemas.variables import efa, nccl
 
@@ -169,32 +170,16 @@ def uses_nixl(pod: PodView) -> bool:
 
 def machines(pod: PodView) -> tuple[InstanceType, ...] | None:
     """The instance types that the selector and the required affinity admit; None when they cannot be told."""
-    labels = {k: [v] for k, v in pod.node_selector.items()}
-    chosen = _by_labels(labels)
-    terms = pod.spec.mappings(
-        "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"
-    )
-    by_terms: list[InstanceType] | None = [] if terms else None
-    for term in terms:
-        wanted: dict[str, list[Scalar]] = {}
-        for expression in term.mappings("matchExpressions"):
-            values = expression.sequence("values")
-            if expression.string("operator") == "In" and values is not None:
-                wanted[expression.string("key") or ""] = [v for v in values.items if isinstance(v, Scalar)]
-        found = _by_labels(wanted)
+    admitted: list[InstanceType] = []
+    for demand in demands(pod):
+        found = _by_labels(demand)
         if found is None:
-            by_terms = None
-            break
-        if by_terms is not None:
-            by_terms.extend(found)
-    if chosen is not None and by_terms is not None:
-        both = tuple(t for t in chosen if t in by_terms)
-        return both or None
-    made = chosen if chosen is not None else by_terms
-    return tuple(dict.fromkeys(made)) if made else None
+            return None
+        admitted.extend(found)
+    return tuple(dict.fromkeys(admitted)) or None
 
 
-def _by_labels(labels: dict[str, list[Scalar]]) -> list[InstanceType] | None:
+def _by_labels(labels: Demand) -> list[InstanceType] | None:
     found: list[InstanceType] | None = None
     for label in _TYPE_LABELS:
         if label in labels:
@@ -225,13 +210,3 @@ def _by_labels(labels: dict[str, list[Scalar]]) -> list[InstanceType] | None:
 
 def _and(known: list[InstanceType] | None, more: list[InstanceType]) -> list[InstanceType]:
     return more if known is None else [t for t in known if t in more]
-
-
-def variable_text(variable: Variable) -> str:
-    """The value as the file has it, also where Kubernetes or a shell would still change it."""
-    node = variable.place.node
-    if isinstance(variable.value, str):
-        return variable.value
-    if isinstance(node, Scalar) and variable.place.within is None:
-        return node.text
-    return ""

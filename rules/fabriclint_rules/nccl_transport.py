@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,27 +10,25 @@ from fabriclint.pod import WorkerPod
 from fabriclint.rule import Finding, Related, Severity, rule
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
+from fabriclint_rules.attachment import fabric_annotations_of, fabric_devices_of, has_daemon
 from fabriclint_rules.efa_pods import attached as on_efa
 from fabriclint_rules.efa_pods import missing_variable
 from fabriclint_rules.nccl_grammar import chosen, integer
 from fabriclint_rules.nccl_variables import judged, variable_of
 
 _BUILT_IN = ("ib", "socket")
-_FABRIC_RESOURCE = re.compile(r"^(rdma/|vpc\.amazonaws\.com/efa$|nvidia\.com/(hostdev|mlnxnics|.*rdma.*|.*sriov.*))")
 
 
 def attached(pod: WorkerPod) -> bool:
-    """Whether something fast is given to the pod: a device, a host's verbs folder, a claim of NICs, a fabric's wiring."""
+    """Whether a fabric is certainly given to the pod: a device, networks, a daemon, the host's verbs devices, NICs by claim."""
     worker = pod.worker
     if worker is None:
         return False
-    if any(_FABRIC_RESOURCE.match(n) and worker.amount(n) != 0 for n in worker.resource_names):
+    if fabric_devices_of(worker) or fabric_annotations_of(pod) or has_daemon(pod):
         return True
     if any((v.string("hostPath", "path") or "").startswith("/dev/infiniband") for v in pod.volumes.values()):
         return True
-    if pod.fabric is not None and any(not e.signal.startswith("variable") for e in pod.fabric.evidence if e.strong):
-        return True
-    return any("rdma" in c or "mrdma" in c or "dranet" in c or "roce" in c for c in pod.claim_classes())
+    return any(word in c for c in pod.claim_classes() for word in ("rdma", "dranet", "roce", "efa"))
 
 
 @rule(
@@ -129,8 +126,9 @@ def contradiction(job: JobView) -> Iterator[Finding]:
         +     value: none
         +   - name: NCCL_NET
         +     value: UCX # <-
-    Bad: InfiniBand alone, with InfiniBand off (nccl-mpijob)
+    Bad: InfiniBand alone, with InfiniBand off, and no device by which IB003 would speak (nccl-mpijob)
         ~ -x NCCL_IB_HCA=mlx5 => -x NCCL_NET=IB -x NCCL_IB_DISABLE=1 # <-
+        ~ rdma/hca_shared_devices_a: 1 => memory: 1Ti
     Bad: NVLS alone, with NVLS off (efa-pytorchjob)
         @@ env:
         +   - name: NCCL_NVLS_ENABLE
