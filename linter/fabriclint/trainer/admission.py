@@ -93,8 +93,7 @@ def _initializers(job: ResolvedJob, assembly: Assembly) -> None:
         if podset is None:
             job.refuse(
                 given,
-                f"'spec.initializer.{step}' needs a replicated job '{name}' in the runtime, which has none; the TrainJob is "
-                "refused.",
+                f"'spec.initializer.{step}' needs a replicated job '{name}' in the runtime, which has none.",
                 "R2",
             )
             continue
@@ -104,7 +103,7 @@ def _initializers(job: ResolvedJob, assembly: Assembly) -> None:
         if main is None and named(podset.containers("initContainers"), name) is None:
             job.refuse(
                 given,
-                f"'spec.initializer.{step}' needs a container '{name}' in the runtime's job of that name; the TrainJob is refused.",
+                f"'spec.initializer.{step}' needs a container '{name}' in the runtime's job of that name.",
                 "R2",
             )
         elif assembly.release.initializer_mount and main is not None:
@@ -235,7 +234,9 @@ def _volcano(job: ResolvedJob, assembly: Assembly, runtimes: RuntimeLookup) -> N
         return
     queue = assembly.annotations.get(names()["volcano_queue"])
     if isinstance(queue, Scalar) and queue.value == "":
-        job.refuse(queue, f"The annotation '{names()['volcano_queue']}' is empty; Volcano needs a queue's name.", "R13")
+        job.refuse(
+            queue, f"The annotation '{names()['volcano_queue']}' is empty, and Volcano needs a queue's name.", "R13"
+        )
     for podset in assembly.podsets:
         wanted = podset.pod.scalar("priorityClassName")
         if wanted is None or not isinstance(wanted.value, str) or wanted.open:
@@ -243,5 +244,5 @@ def _volcano(job: ResolvedJob, assembly: Assembly, runtimes: RuntimeLookup) -> N
         if wanted.value in names()["priority_classes"]:
             return
         if runtimes.closed and wanted.value not in runtimes.priority_classes:
-            text = f"PriorityClass '{wanted.value}' is not among the files; with volcano Trainer refuses a job whose class is missing."
+            text = f"PriorityClass '{wanted.value}' is not among the files, and a volcano policy needs it."
             job.refuse(wanted, text, "R13")

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fabriclint.document import Manifest
 from fabriclint.node import Mapping, Node
 
+_WHO = {"schema": "the API server", "name": "the API server", "webhook": "Trainer's webhook", "build": "Trainer"}
+
 
 @dataclass(slots=True)
 class Reason:
@@ -55,7 +57,9 @@ class ResolvedJob:
     warnings: list[Reason] = field(default_factory=list)
 
     def refuse(self, node: Node, message: str, code: str = "", stage: str = "webhook") -> None:
-        """Record a refusal of the TrainJob or its runtime."""
+        """Record a refusal of the TrainJob or its runtime; who refuses is put behind a message that says only what."""
+        if ";" not in message:
+            message = f"{message.rstrip('.')}; {_WHO[stage]} refuses the object."
         self.reasons.append(Reason(stage, node.source, node.pointer, message, code))
         self.verdict = "rejected"
 

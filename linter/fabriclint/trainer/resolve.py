@@ -103,15 +103,19 @@ def _schema(job: ResolvedJob, manifest: Manifest, version: str) -> None:
 
 
 def _settled(manifest: Manifest, version: str) -> Mapping:
-    from fabriclint_schemas.load import schema_of
-
     tree = copy_tree(manifest.root)
     assert isinstance(tree, Mapping)
-    schema = schema_of(GROUP, manifest.kind, names()["version"], version)
+    _settle_spec(tree, manifest.kind, version)
+    return tree
+
+
+def _settle_spec(tree: Mapping, kind: str, version: str, *, stored: bool = True) -> None:
+    from fabriclint_schemas.load import schema_of
+
+    schema = schema_of(GROUP, kind, names()["version"], version)
     spec = tree.mapping("spec")
     if schema is not None and spec is not None:
-        settle(spec, schema["properties"]["spec"])
-    return tree
+        settle(spec, schema["properties"]["spec"], stored=stored)
 
 
 def _name_of(trainjob: Mapping) -> tuple[str, Node] | None:
@@ -140,6 +144,7 @@ def _assemble(
         return
     before = [j.string("name") for j in spec.mappings("replicatedJobs")]
     lay_patches(root, spec, release)
+    _settle_spec(made, runtime.kind, release.name, stored=False)
     for rj in spec.mappings("replicatedJobs"):
         complete(rj)
     policy = made.mapping("spec", "mlPolicy")
@@ -180,7 +185,7 @@ def _trainjob_tree(trainjob: Manifest, release: Release) -> Mapping:
     fields = schema["properties"]["spec"]["properties"] if schema is not None else {}
     for entry in patch_entries(tree, release):
         if release.overrides in fields:
-            settle(entry, fields[release.overrides]["items"])
+            settle(entry, fields[release.overrides]["items"], patch=True)
     trainer = tree.mapping("spec", "trainer")
     if trainer is not None and "trainer" in fields:
         resources = trainer.mapping("resourcesPerNode")

@@ -46,13 +46,16 @@ class Release:
 class GoTypes:
     """Which fields vanish when Go's types are serialised with a zero value, which stay, and which are always there.
 
+    `kept`, `always`: by the field that holds them.
+
     Source: kubernetes/api v0.35 core/v1, batch/v1; kubernetes-sigs/jobset@ecaf56a api/jobset/v1alpha2.
     """
 
     dropped_when_false: frozenset[str]
-    kept_read_only: frozenset[str]
     dropped_when_zero: frozenset[str]
     kept_when_empty: frozenset[str]
+    kept_in_patches: frozenset[str]
+    kept: dict[str, list[str]]
     always: dict[str, dict[str, str]]
 
 
@@ -76,8 +79,8 @@ def names() -> dict[str, Any]:
 def go_types() -> GoTypes:
     """How Go's types print zero values."""
     table = _json("go_types.json")
-    always = table.pop("always")
-    return GoTypes(**{k: frozenset(v) for k, v in table.items()}, always=always)
+    kept, always = table.pop("kept"), table.pop("always")
+    return GoTypes(**{k: frozenset(v) for k, v in table.items()}, kept=kept, always=always)
 
 
 @cache
