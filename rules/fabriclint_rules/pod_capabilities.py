@@ -130,7 +130,7 @@ def _without_lock(pod: PodView) -> Iterator[Finding]:
         "buffers.",
         help=help,
         severity=severity,
-        fix=add_capability(worker, _LOCK),
+        fix=add_capability(worker, _LOCK) if severity is not Severity.NOTE else None,
         by_contract=by_contract,
     )
 

@@ -18,8 +18,7 @@ def stands_in_trainjob(container: ContainerView) -> bool:
     workload = container.pod.workload
     if workload.landing is None:
         return False
-    place = workload.landing.missing(container, "securityContext")
-    return place is not None and _root(place.node) is workload.manifest.root
+    return _root(container.missing("securityContext").node) is workload.manifest.root
 
 
 def carries_security(container: ContainerView) -> bool:

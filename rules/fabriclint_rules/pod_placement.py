@@ -80,10 +80,20 @@ def placement_refused(pod: PodView) -> Iterator[Finding]:
     """
     if pod.site.form not in ("template", "podspec"):
         return
-    for place, message, help, changes in (*_node_affinity(pod), *_pod_affinity(pod), *_tolerations(pod), *_spread(pod)):
+    for place, message, help, changes in _said(pod):
         yield pod.finding(
             place, f"{message}; {_REFUSED}.", help=help, fix=Fix(help.rstrip("."), changes) if changes else None
         )
+
+
+def _said(pod: PodView) -> Iterator[Said]:
+    yield from _node_affinity(pod)
+    yield from _pod_affinity(pod)
+    yield from _tolerations(pod)
+    yield from _spread(pod)
+    name = pod.spec.at("nodeName")
+    if _word(name) is not None and name is not None and pod.spec.mappings("schedulingGates"):
+        yield Place(name), "nodeName is set beside scheduling gates", "Take nodeName or the gates out.", ()
 
 
 def _word(node: Node | None) -> str | None:

@@ -35,7 +35,7 @@ def forbidden(pod: PodView, level: str, version: str = "latest") -> list[Forbidd
         return []
     found = _VERSION.fullmatch(version)
     minor = int(found[1]) if found is not None else _LATEST
-    checks = _BASELINE if level == "baseline" else (*_BASELINE, *_RESTRICTED)
+    checks = _BASELINE if level == "baseline" else (*(c for c in _BASELINE if c is not _proc_mount), *_RESTRICTED)
     out = [f for check in checks for f in check(pod, minor)]
     if level == "restricted":
         # The stricter check says it in its own words.
@@ -120,8 +120,11 @@ def _selinux(pod: PodView, minor: int) -> Iterator[Forbidden]:
 
 
 def _proc_mount(pod: PodView, minor: int) -> Iterator[Forbidden]:
-    if minor >= pod_security()["since"]["user_namespace_proc_mount"] and _own_users(pod):
-        return
+    if minor < pod_security()["since"]["user_namespace_proc_mount"] or not _own_users(pod):
+        yield from _proc_mount_unmasked(pod, minor)
+
+
+def _proc_mount_unmasked(pod: PodView, minor: int) -> Iterator[Forbidden]:
     for container in pod.containers:
         node = container.node.scalar("securityContext", "procMount")
         if node is not None and not node.open and node.text not in ("", "Default"):
@@ -252,7 +255,14 @@ def _seccomp_written(pod: PodView, minor: int) -> Iterator[Forbidden]:
         yield Forbidden("seccompProfile", what, place)
 
 
-_RESTRICTED: tuple[_Check, ...] = (_volume_types, _escalation, _drop_all, _non_root, _seccomp_written)
+_RESTRICTED: tuple[_Check, ...] = (
+    _proc_mount_unmasked,
+    _volume_types,
+    _escalation,
+    _drop_all,
+    _non_root,
+    _seccomp_written,
+)
 
 
 class _Level(NamedTuple):

@@ -110,15 +110,15 @@ def _without_shm(pod: PodView) -> Iterator[Finding]:
     where = ""
     if stands_in_trainjob(worker):
         where = " in a runtimePatches entry for it" if carries_security(worker) else " in the TrainJob's overrides"
+    volume = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
+    fix = add_volume_and_mount(worker, volume, _SHM, "mount a memory volume at /dev/shm")
     yield pod.finding(
         worker.missing("volumeMounts"),
         f"The container '{worker.name}' has {several} and nothing mounted at /dev/shm; its 64 MiB are too small for the "
         "ranks of one node.",
         help=f"Add a volume 'dshm' with emptyDir {{medium: Memory}} and mount it at /dev/shm{where}.",
         severity=severity,
-        fix=add_volume_and_mount(
-            worker, {"name": "dshm", "emptyDir": {"medium": "Memory"}}, _SHM, "mount a memory volume at /dev/shm"
-        ),
+        fix=fix if severity is not Severity.NOTE else None,
         by_contract=severity is Severity.ERROR,
     )
 
