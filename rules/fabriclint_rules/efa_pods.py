@@ -176,7 +176,10 @@ def machines(pod: PodView) -> tuple[InstanceType, ...] | None:
         if found is None:
             return None
         admitted.extend(found)
-    return tuple(dict.fromkeys(admitted)) or None
+    wanted = accelerators(pod.worker) if pod.worker is not None else None
+    # A family's smaller types do not take a pod with more GPUs than they have.
+    large = [t for t in admitted if not isinstance(wanted, int) or t.accelerators >= wanted]
+    return tuple(dict.fromkeys(large or admitted)) or None
 
 
 def _by_labels(labels: Demand) -> list[InstanceType] | None:

@@ -122,6 +122,7 @@ def _own_network(pod: WorkerPod) -> bool:
     network = pod.spec.scalar("hostNetwork")
     return not (
         pod.host_network
+        or pod.workload.runtime_alone
         or pod.annotations_open
         or pod.claim_names
         or any(key.startswith(_MORE) for key in pod.annotations)

@@ -81,6 +81,8 @@ SILENT = {
     "a family and a size": base(
         "efa-lws", ("instance-family: p5en", "instance-family: p5\n          karpenter.k8s.aws/instance-size: 48xlarge"), ("efa: 16", "efa: 32")
     ),
+    "a family whose smaller type is too small for the GPUs": base("efa-lws", ("instance-family: p5en", "instance-family: p5"), ("efa: 16", "efa: 32")),
+    "a GPU's name": base("efa-mpijob", ("node.kubernetes.io/instance-type: p4d.24xlarge", "nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB")),
     "workers of an MPI job without any variable": base("efa-mpijob", ("-x\n                - FI_PROVIDER=efa\n                - ", "")),
     "a launcher with every variable and no device": base(
         "efa-mpijob",
