@@ -65,6 +65,14 @@ def rdma_cards(machine: str) -> int | None:
     return found
 
 
+def is_shared_by_label(label: str, value: str) -> bool:
+    """Whether a node label says that its GPUs are sliced or shared between containers."""
+    row = table()["sharing_labels"]
+    if label in row["values"]:
+        return value in row["values"][label]
+    return any(label == name and re.search(p, value) is not None for name, p in row["patterns"].items())
+
+
 @cache
 def _read(name: str) -> dict[str, Any]:
     entry = files("fabriclint_schemas") / "tables" / name
