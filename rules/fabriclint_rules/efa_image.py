@@ -70,7 +70,10 @@ def _image(pod: WorkerPod) -> Iterator[Finding]:
         return
     image = worker.image
     node = worker.image_node
-    if not isinstance(image, str) or node is None or not _listed(image, efa()["images"]["without"]):
+    if not isinstance(image, str) or node is None:
+        return
+    if not _listed(image, efa()["images"]["without"]):
+        pod.lookup.unseen(f"whether the image '{image}' carries the EFA stack", node)
         return
     if (worker.start.unseen and worker.command_seen and not pod.by_ssh) or _installs(pod, worker):
         return
