@@ -253,6 +253,7 @@ def _trainjob(view: TrainJobView) -> Iterator[Finding]:
             Place(given, on_key=True),
             f"'resourcesPerNode' reaches the launcher only, which carries the label and runs no rank; {then}.",
             help="Put the workers' resources into the runtime's job 'node', or set runLauncherAsNode in the runtime.",
+            silences=("POD001", "POD003", "POD008", "POD017", "RUN010"),
             severity=Severity.WARNING,
             related=(Related(Place(label, on_key=True), "The launcher carries the label."),)
             if view.own_runtime
