@@ -28,6 +28,10 @@ _TYPE_WORDS = {
 }
 #: Lists that core kinds merely warn about when an entry stands twice (kubernetes/kubernetes pkg/api/pod/warnings.go).
 _ONLY_WARNED = ("env", "ports", "tolerations", "imagePullSecrets", "hostAliases", "topologySpreadConstraints")
+#: A time as Kubernetes reads it (RFC 3339).
+_TIME = re.compile(
+    r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]){2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
 _REFUSES = "the API server refuses the object"
 
 
@@ -214,6 +218,10 @@ class Walk:
                     value=value,
                 )
                 return
+        if schema.get("format") == "date-time" and _TIME.fullmatch(value) is None:
+            text = f"'{_short(value)}' in '{where}' is no time as 2026-01-31T12:00:00Z; {_REFUSES}."
+            self._say("pattern", node, path, text, value=value)
+            return
         low, high = schema.get("minLength"), schema.get("maxLength")
         if low is not None and len(value) < low:
             text = f"'{where}' is empty or shorter than {low} characters; {_REFUSES}."
