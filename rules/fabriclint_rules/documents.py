@@ -393,6 +393,7 @@ _NAMED = {
     "containers": "name",
     "initContainers": "name",
     "volumeMounts": "mountPath",
+    "replicatedJobs": "name",
 }
 #: Kinds whose CRD declares these lists as maps, so that the API server refuses a name twice.
 _REFUSING = {
@@ -442,7 +443,8 @@ def duplicate_name(manifest: Manifest) -> Iterator[Finding]:
     for node in manifest.root.walk():
         if not isinstance(node, Sequence) or node.key not in _NAMED:
             continue
-        key = _NAMED[str(node.key)]
+        # A patch in a TrainJob keys mounts by their volume, everything else by the path.
+        key = "name" if (node.key, manifest.kind) == ("volumeMounts", "TrainJob") else _NAMED[str(node.key)]
         seen: dict[str, Mapping] = {}
         for item in node.items:
             if not isinstance(item, Mapping):
