@@ -132,6 +132,11 @@ def job_kind(pod: PodView) -> str:
     return f"{pod.workload.group}/{pod.workload.kind}"
 
 
+def merged_elsewhere(pod: PodView) -> bool:
+    """Whether a controller lays the pod over a template that no file shows: what is missing here may stand there."""
+    return pod.workload.group in pods()["merged_elsewhere"]
+
+
 def is_daemon(pod: PodView) -> bool:
     """Whether the pod belongs to a node rather than to a job."""
     return pod.role is PodRole.DAEMON

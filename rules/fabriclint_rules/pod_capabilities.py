@@ -10,7 +10,7 @@ from fabriclint.rule import Finding, Fix, Place, Related, SetValue, Severity, ru
 from fabriclint.schema.suggest import nearest
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
-from fabriclint_rules.attachment import asked, family, only_probes
+from fabriclint_rules.attachment import asked, family, merged_elsewhere, only_probes
 from fabriclint_rules.pod_mending import add_capability, carries_security, stands_in_trainjob
 from fabriclint_schemas.pods import pods
 
@@ -112,6 +112,8 @@ def missing_ipc_lock(job: JobView) -> Iterator[Finding]:
 def _without_lock(pod: PodView) -> Iterator[Finding]:
     worker = pod.worker
     if worker is None or not _attached(pod) or worker.has_capability(_LOCK) or worker.capabilities_open:
+        return
+    if merged_elsewhere(pod):
         return
     severity = _severity(pod, worker)
     by_contract = severity is Severity.ERROR

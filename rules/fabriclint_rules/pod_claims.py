@@ -8,6 +8,7 @@ from fabriclint.node import Scalar, Sequence, open_value
 from fabriclint.pod import PodView
 from fabriclint.rule import Finding, Place, Severity, rule
 from fabriclint.schema.suggest import nearest
+from fabriclint_rules.attachment import merged_elsewhere
 
 
 @rule("POD020", "claim-not-declared", Severity.ERROR, on=PodView)
@@ -67,7 +68,7 @@ def claim_not_declared(pod: PodView) -> Iterator[Finding]:
         +     - name: "{{ claim }}"
     Source: kubernetes/kubernetes@v1.35.2 pkg/apis/core/validation/validation.go validateResourceClaimNames.
     """
-    if pod.site.form not in ("template", "podspec"):
+    if pod.site.form not in ("template", "podspec") or merged_elsewhere(pod):
         return
     declared = pod.spec.at("resourceClaims")
     if isinstance(declared, Scalar) and declared.value is not None:

@@ -21,11 +21,13 @@ from fabriclint_rules.attachment import (
     has_daemon,
     is_attached,
     is_daemon,
+    merged_elsewhere,
     only_probes,
     whole_node,
 )
-from fabriclint_rules.machines import lacks_fabric, machine_types, node_gpus
-from fabriclint_schemas.machines import rdma_cards
+from fabriclint_rules.machines import machine_types, node_gpus
+from fabriclint_schemas.eks import instance
+from fabriclint_schemas.machines import has_fabric, rdma_cards
 from fabriclint_schemas.pods import pods
 
 _GPU = "nvidia.com/gpu"
@@ -175,16 +177,29 @@ def multi_node_without_fabric(job: JobView) -> Iterator[Finding]:
     yield from once(job, _unattached)
 
 
+def _without_fabric(machine: str) -> bool:
+    """Whether a machine type is known to have no fabric of any kind."""
+    amazon = instance(machine)
+    if amazon is not None:
+        return amazon.efa == 0
+    return has_fabric(machine, "InfiniBand") is False and not machine.startswith(tuple(pods()["gpu_networks_on"]))
+
+
 def _unattached(pod: PodView) -> Iterator[Finding]:
     worker = pod.worker
     if worker is None or pod.multi_node is not True or not whole_node(pod) or is_attached(pod):
         return
-    if pod.workload.runtime_alone or not any(n.startswith("nvidia.com/") for n in worker.resource_names):
+    if (
+        pod.workload.runtime_alone
+        or merged_elsewhere(pod)
+        or not any(n.startswith("nvidia.com/") for n in worker.resource_names)
+    ):
         return
     net = pod.ranks_env.value("NCCL_NET")
     if (isinstance(net, str) and net.lower() == "socket") or declared_comparison(pod):
         return
-    if any(lacks_fabric(pod, fabric) is not None for fabric in ("InfiniBand", "EFA")):
+    machines = machine_types(pod)
+    if machines and all(_without_fabric(m) for m in machines):
         return
     sign = _sign(pod)
     severity = Severity.NOTE if sign is None or only_probes(worker) else Severity.WARNING
@@ -325,6 +340,7 @@ def wrong_container(pod: WorkerPod) -> Iterator[Finding]:
         +     image: registry.example/metrics:2
     Source: kubernetes/kubernetes@v1.35.2 pkg/kubelet/cm/devicemanager (devices are allocated to a container).
     """
+    yield from _set_elsewhere(pod)
     worker = pod.worker
     if worker is None or devices_of(worker) or worker.resources_open or worker.claims or worker.privileged:
         return
@@ -339,6 +355,28 @@ def wrong_container(pod: WorkerPod) -> Iterator[Finding]:
                 f"'{devices[0]}' goes to the container '{container.name}', but the GPUs are in '{worker.name}', whose ranks "
                 "see no device.",
                 help=f"Move it to the limits of the container '{worker.name}'.",
+            )
+            return
+
+
+def _set_elsewhere(pod: PodView) -> Iterator[Finding]:
+    """The fabric's variables on a container beside the worker, which has none of its own."""
+    worker = pod.worker
+    if worker is None or pod.by_ssh or has_daemon(pod) or not fabric_devices_of(worker):
+        return
+    ranks = pod.ranks_env
+    if ranks.open or worker.env.open or ranks.starting("NCCL_", "FI_"):
+        return
+    for container in pod.containers:
+        if container is worker or container.kind == "init" or container.has_gpus or container.start.starts_ranks:
+            continue
+        found = container.env.starting(*pods()["fabric_variables"])
+        if found:
+            yield pod.finding(
+                found[0].place,
+                f"'{found[0].name}' is set in the container '{container.name}', but the ranks run in '{worker.name}', which "
+                "does not get it.",
+                help=f"Move it to the env of the container '{worker.name}'.",
             )
             return
 
@@ -475,7 +513,7 @@ def uneven_templates(job: JobView) -> Iterator[Finding]:
         return
     model = wired[0]
     for pod in workers:
-        if _wires(pod) or is_attached(pod) or pod.worker is None or model.worker is None:
+        if _wires(pod) or is_attached(pod) or merged_elsewhere(pod) or pod.worker is None or model.worker is None:
             continue
         same = pod.worker.gpus == model.worker.gpus and not isinstance(pod.worker.gpus, Unknown)
         sure = same and family(model) in pods()["wired_per_pod"]

@@ -10,7 +10,7 @@ from fabriclint.pod import PodView
 from fabriclint.rule import AddField, Finding, Fix, Place, Related, SetValue, Severity, rule
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
-from fabriclint_rules.attachment import job_kind
+from fabriclint_rules.attachment import job_kind, merged_elsewhere
 from fabriclint_schemas.pods import pods
 
 _POLICY = "ClusterFirstWithHostNet"
@@ -50,7 +50,7 @@ def host_network_dns(job: JobView) -> Iterator[Finding]:
 
     def judge(pod: PodView) -> Iterator[Finding]:
         host = pod.spec.at("hostNetwork")
-        if not pod.host_network or host is None or pod.multi_node is not True:
+        if not pod.host_network or host is None or pod.multi_node is not True or merged_elsewhere(pod):
             return
         workload = pod.workload
         if f"{workload.group}/{workload.kind}/{workload.manifest.version}" in pods()["sets_dns_policy"]:

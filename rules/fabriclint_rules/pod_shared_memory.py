@@ -11,7 +11,7 @@ from fabriclint.quantity import parse_quantity
 from fabriclint.rule import Finding, Fix, Place, Related, SetValue, Severity, rule
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
-from fabriclint_rules.attachment import flag, only_probes, runs_ranks, tested_by_launcher
+from fabriclint_rules.attachment import flag, merged_elsewhere, only_probes, runs_ranks, tested_by_launcher
 from fabriclint_rules.pod_mending import add_volume_and_mount, carries_security, stands_in_trainjob
 from fabriclint_schemas.pods import pods
 
@@ -29,14 +29,18 @@ def _controller_mounts(pod: PodView) -> bool:
     return given is None or not any(name in given.fields for name in pods()["shm_left_to_user"])
 
 
-def _ranks_share(worker: ContainerView) -> str | None:
+def _ranks_share(worker: ContainerView, job: JobView) -> str | None:
     """What the container has several of, in words, when ranks of one node share its memory."""
-    gpus = worker.gpus
-    if isinstance(gpus, Unknown) or gpus < 2:
-        return None
     if not any(n.startswith("nvidia.com/") for n in worker.resource_names):
         return None
-    return f"{gpus} GPUs"
+    gpus = worker.gpus
+    if isinstance(gpus, Unknown):
+        # A template fills in the number, but an engine may say over how many GPUs it spreads.
+        role = next((r for r in job.group.roles if r.pod is worker.pod), None)
+        programs = [p for one in (role.started if role is not None else ()) for p in one.launch.programs]
+        tensor = max((one.tensor.number or 0 for p in programs for one in p.launchers), default=0)
+        return f"a tensor-parallel size of {tensor}" if tensor >= 2 else None
+    return f"{gpus} GPUs" if gpus >= 2 else None
 
 
 @rule("POD001", "missing-shm", Severity.WARNING, on=JobView, also=(Severity.ERROR, Severity.NOTE))
@@ -87,14 +91,14 @@ def missing_shm(job: JobView) -> Iterator[Finding]:
         ~ minReplicas: 2 => minReplicas: 1
     Source: NVIDIA NCCL user guide, troubleshooting, shared memory; ray-project/kuberay v1.7.0 ray-operator common/pod.go.
     """
-    yield from once(job, _without_shm)
+    yield from once(job, lambda pod: _without_shm(pod, job))
 
 
-def _without_shm(pod: PodView) -> Iterator[Finding]:
+def _without_shm(pod: PodView, job: JobView) -> Iterator[Finding]:
     worker = pod.worker
-    if worker is None or _controller_mounts(pod) or worker.mounts_open:
+    if worker is None or _controller_mounts(pod) or merged_elsewhere(pod) or worker.mounts_open:
         return
-    several = _ranks_share(worker)
+    several = _ranks_share(worker, job)
     if several is None or flag(pod.spec.at("hostIPC")) or worker.mount_at(_SHM) or worker.mount_at("/dev"):
         return
     without = pod.ranks_env.get("NCCL_SHM_DISABLE")

@@ -9,7 +9,7 @@ from fabriclint.node import Scalar, Sequence, open_value
 from fabriclint.pod import PodView, WorkerPod
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.schema.suggest import nearest
-from fabriclint_rules.attachment import family, job_kind
+from fabriclint_rules.attachment import family, job_kind, merged_elsewhere
 from fabriclint_schemas.pods import pods
 
 
@@ -60,7 +60,7 @@ def mount_without_volume(pod: PodView) -> Iterator[Finding]:
     Source: kubernetes/kubernetes@v1.35.2 pkg/apis/core/validation/validation.go ValidateVolumeMounts;
         kubeflow/mpi-operator v0.8.0 pkg/controller.
     """
-    if pod.site.form not in ("template", "podspec"):
+    if pod.site.form not in ("template", "podspec") or merged_elsewhere(pod):
         return
     listed = pod.spec.at("volumes")
     if listed is not None and not (
