@@ -33,6 +33,7 @@ from fabriclint.suppress import Suppressions, directives, judge, removal
 if TYPE_CHECKING:
     from fabriclint.config import Settings
     from fabriclint.fix.plan import Planner
+    from fabriclint.rendered import RenderedSource
     from fabriclint.rule import Rule
 
 URL = "https://fabriclint.dev"
@@ -97,11 +98,13 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
             by_source.setdefault(id(document.source), []).append(f)
     suppressed = 0
     fixes = _Fixes()
+    texts = {s.uri: s.text for s in lint.workspace.sources if s.reported}
     for source in lint.workspace.sources:
         found = by_source.get(id(source), [])
         if not source.reported and not found:
             continue
         held, faults = directives(source, documents.get(id(source), []))
+        begin = len(out)
         suppressions = Suppressions(held) if held else None
         for f in found:
             if ignored_by_path(source.uri, f.code, settings):
@@ -136,6 +139,10 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
                 made = _at_span(source, enabled[code], severity, message, (d.start, d.end), settings)
                 fix = removal(source, d, set(enabled)) if code == "SUP003" else None
                 out.append(replace(made, fix=fixes.reported(fix)) if fix is not None else made)
+        streamed = None if settings.isolated else _rendered(source, documents.get(id(source), []))
+        if streamed is not None:
+            out[begin:] = [streamed.moved(f) for f in out[begin:]]
+            texts.update(streamed.texts)
     out = [f for f in _unique(out) if Severity(f.severity).rank <= Severity(minimum).rank]
     live = [f for f in out if f.suppressed is None]
     summary = Summary(
@@ -157,9 +164,18 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         tuple(Notification(lv, c, p or None, m, ln) for lv, c, p, m, ln in notes),
         tuple(rule_info(r) for r in lint.rules),
         summary,
-        {s.uri: s.text for s in lint.workspace.sources if s.reported},
+        texts,
         options,
     )
+
+
+def _rendered(source: Source, documents: list[Document]) -> RenderedSource | None:
+    """The way back from a rendered stream to its templates, loaded only where there is one."""
+    if "# Source: " not in source.text and "config.kubernetes.io/origin" not in source.text:
+        return None
+    from fabriclint.rendered import RenderedSource, is_rendered
+
+    return RenderedSource(source, documents) if is_rendered(source, documents) else None
 
 
 class _Fixes:

@@ -9,7 +9,7 @@ from fabriclint.report.model import Report, ReportedFinding, ReportedFix
 
 
 def _fix(fix: ReportedFix | None) -> dict[str, Any] | None:
-    if fix is None:
+    if fix is None or not fix.edits:
         return None
     return {
         "applicability": fix.applicability,
