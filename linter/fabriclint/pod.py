@@ -218,6 +218,11 @@ class ContainerView:
         return total
 
     @property
+    def one_rank_each(self) -> bool:
+        """Whether its chips are whole GPUs or slices of one, which take one rank each (chips of several cores do not)."""
+        return all(n.rpartition("/")[2].startswith(("gpu", "mig-")) for n in self.resource_names if is_accelerator(n))
+
+    @property
     def has_gpus(self) -> bool:
         """Whether it asks for GPUs or chips; an open count counts as some, a device claim by its name or class too."""
         gpus = self.gpus

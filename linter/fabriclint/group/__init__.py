@@ -213,6 +213,8 @@ class GroupView:
     restart: str | Unknown | None = None
     success: str | Unknown | None = None
     slots: int | str | Unknown | None = None
+    #: Where that field stands.
+    slots_place: Place | None = None
     #: The variables that name the rendezvous: (host, port) or (host:port,), by the controller.
     address: tuple[str, ...] = ()
     #: Whether the pods find each other by the kind's own means (Ray): no rendezvous is asked of the file.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, RoleGroup
 from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Scalar, Unknown
@@ -51,6 +52,7 @@ def group(making: Making) -> GroupView:
         subdomain=name if by_ssh else None,
         services=services,
         ssh=by_ssh,
+        slots_place=Place(given) if (given := spec.at("slotsPerWorker")) is not None else None,
         slots=slots if not isinstance(slots, Unknown) else UNKNOWN,
         restart=next((r.restart for r in roles if r.pod.role is PodRole.LAUNCHER), None),
         suspended=_true(spec.at("runPolicy", "suspend")),

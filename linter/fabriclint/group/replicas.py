@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, RoleGroup
 from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
@@ -37,6 +38,7 @@ def group(making: Making) -> GroupView:
         restart=next((r.restart for r in roles if r.pod.is_worker), None),
         success=making.spec.string("successPolicy"),
         slots=_slots(making.spec),
+        slots_place=_slots_place(making.spec),
         suspended=_suspended(making.spec),
     )
 
@@ -54,6 +56,14 @@ def _restart(making: Making, owner: Mapping | None) -> str | Unknown | None:
     if isinstance(given, Scalar) and isinstance(given.value, str) and not open_value(given.value):
         return given.value
     return UNKNOWN
+
+
+def _slots_place(spec: Mapping) -> Place | None:
+    for path in (("nprocPerNode",), ("elasticPolicy", "nProcPerNode")):
+        node = spec.at(*path)
+        if isinstance(node, Scalar) and node.value is not None:
+            return Place(node)
+    return None
 
 
 def _slots(spec: Mapping) -> int | str | Unknown | None:

@@ -1,0 +1,187 @@
+"""RUN: how many processes are started, beside the GPUs and pods that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fabriclint.group import GroupView
+from fabriclint.group.started import Started
+from fabriclint.launch import Fact, Launcher
+from fabriclint.node import Unknown
+from fabriclint.rule import Finding, Related, Severity, rule
+
+#: Launchers that start one process for each GPU of their own container, so that any other number is a fault.
+_ONE_EACH = ("torchrun", "accelerate", "deepspeed")
+#: Launchers whose number of nodes is that of the job's pods.
+_PER_POD = ("torchrun", "accelerate", "srun", "deepspeed")
+
+#: Launchers whose number of processes is that of the whole job.
+_OVER_ALL = ("openmpi", "mpi", "hydra", "srun", "horovodrun")
+
+
+def _certain(fact: Fact) -> int | None:
+    """A number that the start text itself writes; what comes by a variable of the controller's is right by itself."""
+    return fact.number if fact.place is not None and fact.place.source >= 0 else None
+
+
+@rule(
+    "RUN006",
+    "processes-and-gpus",
+    Severity.WARNING,
+    on=GroupView,
+    yields_to=("TRN006", "TRN008"),
+    yields_on_line=("TRN014", "TRN025"),
+)
+def processes_and_gpus(group: GroupView) -> Iterator[Finding]:
+    """The launcher starts as many processes as there are GPUs, on as many nodes as there are pods.
+
+    Two ranks on one GPU end NCCL's initialization with "Duplicate GPU detected"; GPUs without a rank stay idle; a
+    rendezvous for more nodes than there are pods waits until it times out.
+
+    Fix: write the number of GPUs of the container, or of the job's pods; or leave the number out where the launcher
+    finds it itself (`--nproc-per-node=gpu`).
+
+    Silent: counts that are not in view; chips that take several ranks each; fewer ranks than GPUs under mpirun; `--oversubscribe`; elastic ranges that hold
+    the pods; workers without GPUs; options of the program behind the launcher. Trainer's own kinds: TRN014, TRN025.
+
+    Bad: eight processes for one GPU (run-pytorchjob)
+        @@ Worker:
+        ~ [torchrun, train.py] => [torchrun, --nproc-per-node=8, train.py]  # <-
+    Bad: six ranks on two workers of one GPU (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "6", ./reduce]  # <-
+    Bad: a rendezvous of three nodes for two pods (run-jobset)
+        ~ [python, forecast.py] => [torchrun, --nnodes=3, --nproc-per-node=1, --rdzv-backend=c10d, --rdzv-endpoint=weather-ranks-0-0.weather, forecast.py]  # <-
+    Good: as many as the container has GPUs, found by torchrun (run-pytorchjob)
+        @@ Worker:
+        ~ [torchrun, train.py] => [torchrun, --nproc-per-node=gpu, train.py]
+    Good: the program's own -n (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "2", ./reduce, -n, "20"]
+    Good: an elastic range that holds the pods (run-jobset)
+        ~ [python, forecast.py] => [torchrun, "--nnodes=1:4", --nproc-per-node=1, --rdzv-backend=c10d, --rdzv-endpoint=weather-ranks-0-0.weather, forecast.py]
+    Source: torch 2.15.0 distributed/run.py; Open MPI 5.0.11; NCCL init.cc (duplicate GPU)
+    """
+    if any(not c.one_rank_each for r in group.ranks_on for c in r.pod.main_containers if c.has_gpus):
+        return
+    starts = list(_starts(group))
+    seen: dict[str, Finding] = {}
+    said = any(launcher.processes_per_node.place is not None for _, launcher in starts)
+    findings = [] if said else list(_field(group))
+    for started, launcher in starts:
+        findings += [*_processes(group, started, launcher), *_nodes(group, started, launcher)]
+    for finding in findings:
+        same = seen.get(finding.message)
+        if same is None:
+            seen[finding.message] = finding
+        else:
+            seen[finding.message] = same.with_(related=(*same.related, Related(finding.place, "The same here.")))
+    yield from seen.values()
+
+
+def _starts(group: GroupView) -> Iterator[tuple[Started, Launcher]]:
+    for role in (*group.launchers, *(r for r in group.ranks_on if r.pod.is_worker)):
+        for started in role.started:
+            main = started.launch.main
+            if main is None or (started.launch.probe and not main.launchers):
+                continue
+            for launcher in main.launchers:
+                if not launcher.unclear and not launcher.refused:
+                    yield started, launcher
+
+
+def _processes(group: GroupView, started: Started, launcher: Launcher) -> Iterator[Finding]:
+    """Processes of one container's launcher beside its GPUs, or of the whole job's beside all GPUs."""
+    own = started.container.gpus
+    each, in_all = _certain(launcher.processes_per_node), _certain(launcher.processes)
+    if launcher.family in _ONE_EACH and isinstance(own, int) and own > 0:
+        nodes = launcher.nodes.number if launcher.nodes.number is not None else group.nodes
+        if launcher.family == "torchrun" or each is not None:
+            if each is not None and each != own:
+                yield _differs(started, launcher.processes_per_node, each, own, "its container asks for")
+        elif in_all is not None and isinstance(nodes, int) and nodes > 0 and in_all != own * nodes:
+            yield _differs(started, launcher.processes, in_all, own * nodes, "the job has")
+        return
+    total = group.gpus
+    parallel = launcher.gpus
+    wanted = _certain(parallel)
+    if launcher.family == "ray start":
+        if wanted is not None and isinstance(own, int) and own > 0 and wanted != own:
+            yield _differs(started, parallel, wanted, own, "its container asks for")
+        return
+    if wanted is not None and launcher.family not in ("srun",) and isinstance(total, int) and 0 < total < wanted:
+        place = started.place(parallel.place)
+        yield Finding(
+            place,
+            f"{launcher.family} splits the model over {wanted} GPUs and the job has {total}; the engine ends at start.",
+            f"Write sizes whose product is no more than {total}, or ask for more GPUs.",
+        )
+    if launcher.oversubscribe or not isinstance(total, int) or total < 1:
+        return
+    if in_all is not None and in_all > total and launcher.family in _OVER_ALL:
+        yield _differs(started, launcher.processes, in_all, total, "the job has")
+    elif (
+        each is not None
+        and launcher.family in _OVER_ALL
+        and isinstance(group.gpus_per_node, int)
+        and 0 < group.gpus_per_node < each
+    ):
+        yield _differs(started, launcher.processes_per_node, each, group.gpus_per_node, "each node has")
+
+
+def _field(group: GroupView) -> Iterator[Finding]:
+    """The kind's own field for ranks per node beside the GPUs of a node; slots that stay free are no fault."""
+    each, gpus = group.slots, group.gpus_per_node
+    if not isinstance(each, int) or group.slots_place is None or not isinstance(gpus, int) or gpus < 1 or each == gpus:
+        return
+    if each < gpus and group.launchers:
+        return
+    field = str(group.slots_place.node.key)
+    then = (
+        "two ranks share a GPU and NCCL ends with 'Duplicate GPU detected'"
+        if each > gpus
+        else "the other GPUs stay idle"
+    )
+    yield Finding(
+        group.slots_place,
+        f"'{field}' says {each} process{'es' if each != 1 else ''} a node and each node's container asks for {gpus} "
+        f"GPU{'s' if gpus != 1 else ''}; {then}.",
+        f"Write {gpus}, or ask for {each} GPUs.",
+    )
+
+
+def _differs(started: Started, fact: Fact, said: int, gpus: int, whose: str) -> Finding:
+    more = said > gpus
+    what = f"{said} process{'es' if said != 1 else ''} {'are' if said != 1 else 'is'} started"
+    then = (
+        "two ranks share a GPU and NCCL ends with 'Duplicate GPU detected'"
+        if more
+        else f"{gpus - said} of the GPUs stay idle"
+    )
+    return Finding(
+        started.place(fact.place),
+        f"{what} and {whose} {gpus} GPU{'s' if gpus != 1 else ''}; {then}.",
+        f"Start {gpus}, or ask for {said} GPUs.",
+    )
+
+
+def _nodes(group: GroupView, started: Started, launcher: Launcher) -> Iterator[Finding]:
+    """Nodes that the launcher waits for, beside the pods that run ranks."""
+    value = launcher.nodes.value
+    pods = group.nodes
+    if launcher.family not in _PER_POD or launcher.nodes.place is None or launcher.nodes.place.source < 0:
+        return
+    if isinstance(pods, Unknown) or pods < 1 or isinstance(value, Unknown) or value is None or isinstance(value, str):
+        return
+    low, high = value if isinstance(value, tuple) else (value, value)
+    if low <= pods <= high:
+        return
+    shown = f"{low}" if low == high else f"{low} to {high}"
+    if pods < low:
+        then = "the rendezvous waits for the rest and times out"
+    else:
+        then = "the pods beyond it are turned away, or start a job of their own"
+    yield Finding(
+        started.place(launcher.nodes.place),
+        f"{launcher.family} is told of {shown} node{'s' if high != 1 else ''} and the job has {pods} pod{'s' if pods != 1 else ''} with ranks; {then}.",
+        f"Write {pods}, or change the number of pods.",
+        related=tuple(Related(r.count_place, "The number of pods.") for r in group.ranks_on[:1]),
+    )
