@@ -9,7 +9,7 @@ import pytest
 from fabriclint.cli.check import Options, read_report
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-FABRICS = ("gke-tcpxo", "eks-efa", "aks-ib")
+FABRICS = ("gke-tcpxo", "gke-tcpx", "gke-gib", "eks-efa", "aks-ib")
 
 
 @pytest.mark.parametrize("fabric", FABRICS)
