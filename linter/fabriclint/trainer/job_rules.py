@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.quantity import parse_quantity
 from fabriclint.trainer.edit import all_named, is_absent
+from fabriclint.trainer.metadata_rules import bad_entries
 from fabriclint.trainer.outcome import Reason
 
 _NEVER = "the JobSet exists and its pods are never made"
-_NAME_PART = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST = 63
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
 _LISTS = ("initContainers", "containers")
@@ -50,16 +49,8 @@ def _say(node: Node, message: str) -> Reason:
 
 
 def _metadata(metadata: Mapping | None) -> Iterator[Reason]:
-    for field in ("annotations", "labels"):
-        held = metadata.mapping(field) if metadata is not None else None
-        for key, value in held.fields.items() if held is not None else ():
-            if "{{" in key or "$" in key or "__" in key:
-                continue
-            prefix, slash, name = key.rpartition("/")
-            wrong = len(name) > _LONGEST or not _NAME_PART.fullmatch(name)
-            wrong = wrong or (bool(slash) and (not _SUBDOMAIN.fullmatch(prefix.lower()) or len(prefix) > 253))
-            if wrong:
-                yield _say(value, f"'{key}' is no key of {field} (at most {_LONGEST} characters behind the slash)")
+    for node, text in bad_entries(metadata):
+        yield _say(node, text)
 
 
 def _volumes(pod: Mapping) -> Iterator[Reason]:

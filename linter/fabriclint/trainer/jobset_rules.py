@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from fabriclint.node import Mapping, Node, Scalar, Sequence
 from fabriclint.trainer.edit import all_named, is_absent, texts, whole
 from fabriclint.trainer.manager_path import is_domain_prefixed_path
+from fabriclint.trainer.metadata_rules import bad_entries
 from fabriclint.trainer.outcome import Reason
 
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -27,6 +28,8 @@ _LEFT = "the JobSet is refused and no pod is made"
 def judge_jobset(root: Mapping, release: str) -> Iterator[Reason]:
     """Reasons of stage `jobset` for a JobSet's tree; `release` is the Trainer release, which pins JobSet's."""
     yield from _schema(root, release)
+    for node, text in bad_entries(root.mapping("metadata")):
+        yield _say(node, text, "metadata")
     spec = root.mapping("spec")
     if spec is None:
         return

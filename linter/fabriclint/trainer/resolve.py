@@ -14,6 +14,7 @@ from fabriclint.trainer.job_rules import judge_jobs
 from fabriclint.trainer.jobset import build_jobset
 from fabriclint.trainer.jobset_rules import judge_jobset
 from fabriclint.trainer.lookup import GROUP, KINDS, RuntimeLookup, is_shipped, reference, shipped_runtime
+from fabriclint.trainer.metadata_rules import bad_entries
 from fabriclint.trainer.mpi import apply_mpi
 from fabriclint.trainer.openness import decided
 from fabriclint.trainer.outcome import Host, Reason, ResolvedJob
@@ -85,6 +86,8 @@ def _names(job: ResolvedJob, manifest: Manifest) -> None:
         job.refuse(
             manifest.root.nearest("metadata"), "A TrainJob needs 'metadata.name' or 'generateName'.", stage="name"
         )
+    for node, text in bad_entries(manifest.root.mapping("metadata")):
+        job.refuse(node, f"{text}.", stage="name")
     if manifest.version != names()["version"]:
         where = manifest.root.nearest("apiVersion")
         job.refuse(
