@@ -62,7 +62,10 @@ def _generic_severity(pod: PodView, worker: ContainerView) -> Severity:
 def _severity(pod: PodView, worker: ContainerView) -> Severity:
     named = family(pod)
     by_contract = named in pods()["ipc_lock_contract"] if named else True
-    return Severity.ERROR if pod.contract == "aicr" and by_contract else _generic_severity(pod, worker)
+    if pod.contract != "aicr" or not by_contract:
+        return _generic_severity(pod, worker)
+    # On one node the fabric is not used, whatever the pod may lock.
+    return Severity.WARNING if pod.multi_node is False else Severity.ERROR
 
 
 @rule(
@@ -116,15 +119,15 @@ def _without_lock(pod: PodView) -> Iterator[Finding]:
     if merged_elsewhere(pod):
         return
     severity = _severity(pod, worker)
-    by_contract = severity is Severity.ERROR
+    by_contract = severity is not _generic_severity(pod, worker)
     help = f"Add {_LOCK} to securityContext.capabilities.add of this container."
     if stands_in_trainjob(worker):
         if carries_security(worker):
             help = f"Add {_LOCK} to securityContext.capabilities.add in a runtimePatches entry for this container."
         else:
             help = (
-                f"A TrainJob of this Trainer version cannot give a container a capability: add {_LOCK} in a runtime of your "
-                "own, or go to Trainer 2.2."
+                f"The overrides of Trainer 2.0 and 2.1 cannot give a container a capability: add {_LOCK} in a runtime of your "
+                "own, or in runtimePatches of Trainer 2.2."
             )
     yield pod.finding(
         worker.missing("securityContext", "capabilities", "add"),

@@ -22,9 +22,11 @@ def stands_in_trainjob(container: ContainerView) -> bool:
 
 
 def carries_security(container: ContainerView) -> bool:
-    """Whether a TrainJob of its version can give the container a securityContext (runtimePatches, since 2.2)."""
+    """Whether its TrainJob can give the container a securityContext: by runtimePatches (2.2), not by older overrides."""
     version = getattr(container.pod.workload.landing, "version", "2.2")
-    return version not in ("2.0", "2.1")
+    spec = container.pod.workload.manifest.root.mapping("spec")
+    older = [k for k in ("podTemplateOverrides", "podSpecOverrides") if spec is not None and k in spec.fields]
+    return version not in ("2.0", "2.1") and not older
 
 
 def add_volume_and_mount(container: ContainerView, volume: dict[str, Any], path: str, message: str) -> Fix | None:

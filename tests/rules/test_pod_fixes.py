@@ -141,7 +141,7 @@ def test_a_trainjob_of_a_trainer_without_capabilities_gets_no_fix_and_is_told_so
     result = lint([], settings, stdin=("job.yaml", TRAINJOB.encode()))
     (found,) = assemble(result, settings, ReportOptions()).findings
     assert found.fix is None or not found.fix.edits
-    assert "go to Trainer 2.2" in found.help
+    assert "runtimePatches of Trainer 2.2" in found.help
 
 
 def test_a_runtime_of_ones_own_is_mended_in_its_file() -> None:
