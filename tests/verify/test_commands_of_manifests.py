@@ -108,3 +108,31 @@ def test_a_manifest_without_gpu_workers_is_said_to_have_none(tmp_path: Path) -> 
     told, code = of_manifest(str(file), "text")
     assert code == 2
     assert "no job with GPU workers" in told
+
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+
+def test_a_trainjob_is_selected_by_the_jobset_that_it_becomes() -> None:
+    told, code = of_manifest(str(EXAMPLES / "eks-efa" / "correct" / "trainjob.yaml"), "text")
+    assert code == 0
+    assert "jobset-name=speech-pretrain,jobset.sigs.k8s.io/replicatedjob-name=node" in told
+    assert "--expect eks-efa" in told
+    assert "expect: NCCL INFO Using network AWS Libfabric" in told
+
+
+def test_a_sourced_profile_that_sets_the_level_is_named_with_its_line() -> None:
+    told, _ = of_manifest(str(EXAMPLES / "gke-tcpxo" / "correct" / "trainjob.yaml"), "text")
+    assert "The profile sourced at" in told
+    assert "runtime.yaml:" in told
+    assert "export NCCL_DEBUG=INFO" in told
+
+
+def test_a_level_that_is_exported_behind_the_profile_is_right(tmp_path: Path) -> None:
+    for name in ("runtime.yaml", "trainjob.yaml"):
+        text = (EXAMPLES / "gke-tcpxo" / "correct" / name).read_text()
+        text = text.replace("exec torchrun", "export NCCL_DEBUG=INFO\n                          exec torchrun")
+        (tmp_path / name).write_text(text)
+    told, _ = of_manifest(str(tmp_path / "trainjob.yaml"), "text")
+    assert "The profile sourced" not in told
+    assert "NCCL_DEBUG is" not in told

@@ -118,10 +118,14 @@ def _after_profile(worker: PodView, made: Command) -> None:
     match = worker.fabric
     if container is None or match is None or not isinstance(match.profile, dict):
         return
-    scripts = match.profile.get("level_set_by", ())
+    script = match.profile.get("profile") or {}
+    level = worker.ranks_env.get("NCCL_DEBUG")
     for path, place, _ in container.start.sourced:
-        if any(str(s) in path for s in scripts):
-            made.profile_at = _at(place)
+        if not script.get("sets_level") or not isinstance(path, str) or not any(n in path for n in script["names"]):
+            continue
+        if level is not None and level.origin == "export" and locate(level.place).line > locate(place).line:
+            continue
+        made.profile_at = _at(place)
 
 
 def _at(place: Place) -> str:
