@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import prod
 
 from fabriclint.group import GroupView, RoleGroup
+from fabriclint.launch.facts import Launcher
 from fabriclint.node import Unknown
 from fabriclint.rule import Finding, Severity, rule
 from fabriclint_rules.attachment import fabric_annotations_of
@@ -60,24 +62,29 @@ def gloo_interface(group: GroupView) -> Iterator[Finding]:
     """
     if group.multi_node is not True:
         return
+    engine = _engine(group)
+    if engine is not None:
+        yield from _on_host(*engine)
     for role in group.ranks_on:
-        yield from _judged(role)
+        yield from _in_pod_network(role)
         return
 
 
-def _judged(role: RoleGroup) -> Iterator[Finding]:
+def _on_host(role: RoleGroup, engine: str) -> Iterator[Finding]:
     pod, worker = role.pod, role.pod.worker
-    if worker is None:
+    if worker is None or not pod.host_network or not missing(pod, _NAME) or worker.start.unseen:
         return
+    yield pod.finding(
+        worker.missing("env"),
+        f"'{engine}' spans several pods on the host's network and {_NAME} is not set; Gloo takes the address of the host's "
+        "name, which may be a loopback, and the pods do not find each other.",
+        help=f"Set {_NAME} to the interface that `ip route get 1.1.1.1` prints on the node.",
+    )
+
+
+def _in_pod_network(role: RoleGroup) -> Iterator[Finding]:
+    pod = role.pod
     if pod.host_network:
-        engine = _engine(role)
-        if engine is not None and missing(pod, _NAME) and not worker.start.unseen:
-            yield pod.finding(
-                worker.missing("env"),
-                f"'{engine}' spans several pods on the host's network and {_NAME} is not set; Gloo takes the address of the "
-                "host's name, which may be a loopback, and the pods do not find each other.",
-                help=f"Set {_NAME} to the interface that `ip route get 1.1.1.1` prints on the node.",
-            )
         return
     variable = pod.ranks_env.get(_NAME)
     if variable is None or isinstance(variable.value, Unknown) or pod.claim_names:
@@ -92,10 +99,28 @@ def _judged(role: RoleGroup) -> Iterator[Finding]:
     )
 
 
-def _engine(role: RoleGroup) -> str | None:
-    """The inference engine that the role starts over several pods, else None."""
-    started = role.start
-    main = started.launch.main if started is not None else None
-    if main is None:
+def _engine(group: GroupView) -> tuple[RoleGroup, str] | None:
+    """The inference engine that runs over several pods of the group, with the first role that starts it; else None."""
+    found: list[tuple[RoleGroup, Launcher]] = []
+    for role in group.ranks_on:
+        main = role.start.launch.main if role.start is not None else None
+        one = next((o for o in (main.launchers if main else ()) if o.family.startswith(_ENGINES)), None)
+        if one is not None:
+            found.append((role, one))
+    pods = sum(role.pods for role, _ in found if isinstance(role.pods, int))
+    if pods < 2:
         return None
-    return next((one.family for one in main.launchers if one.family.startswith(_ENGINES)), None)
+    if not any(_spans(role, one) for role, one in found):
+        return None
+    return found[0][0], found[0][1].family
+
+
+def _spans(role: RoleGroup, one: Launcher) -> bool:
+    """Whether an engine is told of several nodes: by their number, or by more GPUs than a pod has."""
+    if one.family.startswith("ray"):
+        return True
+    if one.nodes.value not in (None, 1):
+        return True
+    sizes = [f.number for f in (one.tensor, one.pipeline) if f.number is not None]
+    gpus = role.gpus
+    return bool(sizes) and isinstance(gpus, int) and 0 < gpus < prod(sizes)

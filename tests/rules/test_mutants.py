@@ -25,18 +25,23 @@ _HEAD = re.compile(r"^== (?P<code>[A-Z]+\d+) (?P<base>[\w.-]+)(?P<options>(?:; [
 def mutants() -> Iterator[tuple[str, str, str, str]]:
     """(name, code, heading, lines) of every mutant."""
     for path in sorted(TABLE.glob("*.txt")):
-        blocks: list[tuple[str, list[str]]] = []
-        for line in path.read_text().split("\n"):
-            if line.startswith("== "):
-                blocks.append((line, []))
-            elif blocks and not line.startswith("#"):
-                blocks[-1][1].append(line)
-        for number, (head, lines) in enumerate(blocks):
-            found = _HEAD.match(head)
-            assert found is not None, f"{path.name}: {head!r} is no heading of a mutant"
-            options = found["options"].replace("; ", ";")
-            block = "\n".join(lines).strip("\n")
-            yield f"{path.stem}-{number}-{found['code']}", found["code"], f"({found['base']}{options})", block
+        yield from read(path)
+
+
+def read(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(name, code, heading, lines) of every mutant of a file."""
+    blocks: list[tuple[str, list[str]]] = []
+    for line in path.read_text().split("\n"):
+        if line.startswith("== "):
+            blocks.append((line, []))
+        elif blocks and not line.startswith("#"):
+            blocks[-1][1].append(line)
+    for number, (head, lines) in enumerate(blocks):
+        found = _HEAD.match(head)
+        assert found is not None, f"{path.name}: {head!r} is no heading of a mutant"
+        options = found["options"].replace("; ", ";")
+        block = "\n".join(lines).strip("\n")
+        yield f"{path.stem}-{number}-{found['code']}", found["code"], f"({found['base']}{options})", block
 
 
 MUTANTS = list(mutants())
