@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from fabriclint.comparison import declared_comparison
-from fabriclint.node import Unknown
+from fabriclint.node import Scalar, Unknown
 from fabriclint.pod import Variable, WorkerPod
-from fabriclint.rule import Finding, Fix, Place, RenameKey, SetValue, Severity, rule
+from fabriclint.rule import Finding, Fix, Place, RenameKey, ReplaceText, SetValue, Severity, rule
 from fabriclint.schema.suggest import misspelt
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
@@ -516,6 +516,13 @@ def name_of(variable: Variable, right: str | None = None) -> tuple[Place, Fix | 
         if name is not None and getattr(name, "value", None) == variable.name:
             fix = Fix(f"write {right}", (SetValue(name, right),)) if right is not None else None
             return Place(name), fix
+    within = variable.place.within
+    if within is not None and isinstance(node, Scalar) and isinstance(node.value, str):
+        end = within[0] + len(variable.name)
+        if node.value[within[0] : end] == variable.name:
+            span = (within[0], end)
+            fix = Fix(f"write {right}", (ReplaceText(node, span, right),)) if right is not None else None
+            return Place(node, within=span), fix
     if variable.origin == "envFrom" and node.key == variable.name:
         fix = Fix(f"write {right}", (RenameKey(node, right),)) if right is not None else None
         return Place(node, on_key=True), fix

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fabriclint_rules.efa_pods import lets_efa_in, switch
 from fabriclint_rules.efa_variables import _number, reads
-from fabriclint_rules.nccl_grammar import InterfaceList, chosen, debug_level, integer, level
+from fabriclint_rules.nccl_grammar import InterfaceList, chosen, debug_level, integer, level, unknown_words
 from fabriclint_schemas.variables import nccl, nccl_release
 
 DATA = Path(__file__).parent.parent / "data" / "nccl"
@@ -106,3 +108,21 @@ def test_libfabrics_numbers(text: str, outcome: str) -> None:
 )
 def test_the_nccl_of_an_image(image: str, release: tuple[int, int] | None) -> None:
     assert nccl_release(image) == release
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=40))
+def test_any_text_can_be_read(text: str) -> None:
+    integer(text)
+    level(text)
+    debug_level(text)
+    lets_efa_in(text)
+    _number(text)
+    for name in nccl()["lists"]:
+        chosen(name, text, strict=True)
+        chosen(name, text, strict=False)
+        unknown_words(name, text)
+    found = InterfaceList(text).select(["lo", "eth0", "eth1"])
+    assert set(found) <= {"lo", "eth0", "eth1"}
+    for kind in ("switch", "int", "unsigned", "number", "text", ["A", "B"]):
+        assert reads(kind, text) in (True, False)
