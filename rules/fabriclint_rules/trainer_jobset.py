@@ -18,7 +18,8 @@ def _place(node: Node) -> Place:
 
 
 def _sentence(message: str, then: str = "") -> str:
-    return f"{message.rstrip('.')}; {then}." if then else message
+    said = not then or any(word in message for word in ("refuse", "reject", "never"))
+    return message if said else f"{message.rstrip('.')}; {then}."
 
 
 @rule("TRN027", "name-too-long", Severity.ERROR, on=TrainJobView, yields_on_line=("DOC005", "DOC003"))
@@ -381,7 +382,7 @@ def policy_refused(view: TrainJobView) -> Iterator[Finding]:
             continue
         yield Finding(
             _place(entry),
-            _sentence(reason.message, "" if "refused" in reason.message or "refuses" in reason.message else _WEBHOOK),
+            _sentence(reason.message, _WEBHOOK),
             help="Change what the message names.",
         )
 

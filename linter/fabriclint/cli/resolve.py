@@ -1,4 +1,4 @@
-"""`fabriclint resolve`: what Kubeflow Trainer makes of a TrainJob, as JSON."""
+"""`fabriclint resolve`: what Kubeflow Trainer makes of a TrainJob, as YAML or JSON."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fabriclint.config import ConfigError
 
 if TYPE_CHECKING:
+    from fabriclint.node import Mapping
     from fabriclint.trainer.resolve import ResolvedJob
 
 
@@ -26,15 +27,48 @@ def run(
     from fabriclint.cli.check import Options, UsageError, settings_of
 
     try:
-        if output_format != "json":
-            raise UsageError(f"--output-format is json, not '{output_format}'.")
+        if output_format not in ("yaml", "json"):
+            raise UsageError(f"--output-format is yaml or json, not '{output_format}'.")
+        if output_format == "json" and diff:
+            raise UsageError("--diff is for reading and has no JSON; leave out one of the two.")
         settings = settings_of(Options(paths=tuple(files), trainer_version=trainer_version))
         jobs = _resolved(files, name, lambda uri: settings.for_path(uri).trainer_version)
     except (UsageError, ConfigError) as error:
         sys.stderr.write(f"fabriclint: {error}\n")
         return 2
-    sys.stdout.write(json.dumps([as_json(job) for job in jobs], indent=2, ensure_ascii=False) + "\n")
+    if output_format == "json":
+        made = [as_json(job, origins=origins) for job in jobs]
+        sys.stdout.write(json.dumps(made, indent=2, ensure_ascii=False) + "\n")
+        return 0
+    from fabriclint.resolve_page import page
+
+    pages = []
+    for job in jobs:
+        uri = job.trainjob.uri if job.trainjob is not None else ""
+        version = settings.for_path(uri).trainer_version
+        base = _without_trainjob(job, version) if diff else None
+        pages.append(page(job, version, origins=origins, base=base, diff=diff))
+    sys.stdout.write("---\n".join(pages))
     return 0
+
+
+def _without_trainjob(job: ResolvedJob, version: str) -> Mapping | None:
+    """The JobSet of a TrainJob that says nothing but its name and its runtime."""
+    from dataclasses import replace
+
+    from fabriclint.node import Mapping as MappingNode
+    from fabriclint.node import build
+    from fabriclint.trainer.mended import OneRuntime
+    from fabriclint.trainer.resolve import resolve
+
+    if job.trainjob is None or job.runtime is None:
+        return None
+    root = job.trainjob.root
+    kept = {k: v.plain() for k, v in root.fields.items() if k in ("apiVersion", "kind", "metadata")}
+    ref = root.mapping("spec", "runtimeRef")
+    bare = build({**kept, "spec": {"runtimeRef": ref.plain() if ref is not None else {}}})
+    assert isinstance(bare, MappingNode)
+    return resolve(replace(job.trainjob, root=bare), OneRuntime(job.runtime), version).intended
 
 
 def _resolved(files: list[str], name: str | None, version_of: Any) -> list[ResolvedJob]:
@@ -61,17 +95,25 @@ def _resolved(files: list[str], name: str | None, version_of: Any) -> list[Resol
     return [resolve(m, runtimes, version_of(m.uri)) for m in found]
 
 
-def as_json(job: ResolvedJob) -> dict[str, Any]:
-    """One resolved TrainJob as the contract of `-o json` has it."""
+def as_json(job: ResolvedJob, *, origins: bool = False) -> dict[str, Any]:
+    """One resolved TrainJob as the contract of `-o json` has it; `origins` adds where each value came from."""
     trainjob = job.trainjob
     shown = "?"
     if trainjob is not None:
         named = trainjob.name or (trainjob.root.string("metadata", "generateName") or "") + "?"
         shown = f"{trainjob.namespace or 'default'}/{named}"
-    return {
+    made: dict[str, Any] = {
         "trainjob": shown,
         "runtime": job.runtime_ref or None,
         "verdict": job.verdict,
         "reasons": [{"pointer": r.pointer, "message": r.message} for r in job.reasons],
         "jobset": job.jobset.plain() if job.jobset is not None else None,
     }
+    if origins and job.jobset is not None:
+        from fabriclint.resolve_page import origins_of
+
+        shipped = (
+            job.runtime.document.source.uri if job.runtime is not None and job.runtime_state == "shipped" else None
+        )
+        made["origins"] = origins_of(job.jobset, shipped)
+    return made
