@@ -59,7 +59,7 @@ def operator_container_name(group: GroupView) -> Iterator[Finding]:
     yield from _refused(group, "container")
 
 
-@rule("RUN015", "name-not-dns", Severity.ERROR, on=GroupView)
+@rule("RUN015", "name-not-dns", Severity.ERROR, on=GroupView, yields_on_line=("DOC003",))
 def name_not_dns(group: GroupView) -> Iterator[Finding]:
     """The job's name, and every name that the operator makes of it, is one that Kubernetes takes.
 
@@ -69,7 +69,7 @@ def name_not_dns(group: GroupView) -> Iterator[Finding]:
 
     Fix: shorten or rename the job.
 
-    Silent: names that are template expressions; generateName is judged with the five characters that it gets.
+    Silent: names that are template expressions or placeholders; generateName is judged with the five characters that it gets.
 
     Bad: a dot in the name of an MPIJob (run-mpijob)
         @@ metadata:

@@ -51,7 +51,6 @@ def test_no_rule_about_ranks_or_devices_names_a_kind(path: Path) -> None:
     text = code_of(path)
     assert {k for k in KINDS - ALSO_WORDS if re.search(rf"\b{k}\b", text)} == set()
     assert "workload.kind" not in text
-    assert "manifest.kind" not in text
 
 
 @pytest.mark.parametrize(

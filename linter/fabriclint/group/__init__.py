@@ -112,6 +112,8 @@ class RoleGroup:
     always: frozenset[str] = frozenset()
     #: The pods' restart policy as the controller leaves it; None when it is the template's own.
     restart: str | Unknown | None = None
+    #: The container in which the kind has its ranks, whatever else the pod holds (Ray: the first); None: the GPUs tell.
+    main: ContainerView | None = None
     #: What the controller starts in a container that has no command of its own; None when its image decides.
     default_start: str | None = None
     #: Something else may change the number of pods (an autoscaler, a scale subresource).
@@ -126,7 +128,9 @@ class RoleGroup:
 
     @property
     def container(self) -> ContainerView | None:
-        """The main container: the one with the GPUs, else the one the controller sets, else the first."""
+        """The main container: where the kind has its ranks, the one with the GPUs, the one the controller sets, the first."""
+        if self.main is not None:
+            return self.main
         if self.pod.worker is not None:
             return self.pod.worker
         if self.reached and len(self.reached) == 1:

@@ -127,6 +127,8 @@ def _job(making: Making) -> GroupView:
     made = _own_service(making, pod, text_or_unknown(pod.spec, "subdomain"), hosts)
     if indexed and hosts is None:
         _index(making, made.roles[0])
+    # No parallelism is how a Job is paused.
+    made.roles[0].scalable = number(making.spec.at("parallelism"), 1) == 0
     return made
 
 

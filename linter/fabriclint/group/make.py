@@ -39,6 +39,7 @@ class Making:
     def role(self, pod: PodView, role: str, pods: int | Unknown, **more: Any) -> RoleGroup:
         """A role whose pods the mechanism describes."""
         more.setdefault("scalable", bool(self.data.get("scalable")))
+        more.setdefault("main", next(iter(pod.main_containers), None) if self.data.get("ranks in first") else None)
         return RoleGroup(
             pod, role, pod.name or role, pods, wins=self.data.get("wins", "file"), reached=self.reached(pod), **more
         )
@@ -89,10 +90,13 @@ def make(job: JobView) -> GroupView:
 
 def plain_roles(job: JobView) -> list[RoleGroup]:
     """Roles without names and variables: the controller is not known, or adds nothing."""
-    return [
-        RoleGroup(p, p.name or str(p.role), p.name or str(p.role), UNKNOWN if p.site.pods is None else p.site.pods)
-        for p in job.pods
-    ]
+    roles = []
+    for pod in job.pods:
+        name, pods = pod.name or str(pod.role), UNKNOWN if pod.site.pods is None else pod.site.pods
+        owner = pod.site.owner
+        limits = [owner.at("maxReplicas"), owner.at("spec", "autoScalingConfig")] if owner is not None else []
+        roles.append(RoleGroup(pod, name, name, pods, scalable=any(n is not None for n in limits)))
+    return roles
 
 
 def name_of(root: Mapping, row: dict[str, Any]) -> str | Unknown:
