@@ -5,9 +5,25 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import os
-from dataclasses import dataclass, field, fields, replace
+import re
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from fabriclint.config_file import ConfigError, ConfigFile, read_config_file
+
+__all__ = [
+    "DEFAULT_TRAINER",
+    "TRAINER_VERSIONS",
+    "BaselineError",
+    "ConfigError",
+    "PathSettings",
+    "Settings",
+    "find_config",
+    "load_config",
+    "unknown_code",
+]
 
 DEFAULT_TRAINER = "2.2"
 TRAINER_VERSIONS = ("2.0", "2.1", "2.2", "2.3")
@@ -17,10 +33,6 @@ _KEYS = (
     "extend", "severity", "per-file-ignores", "fabric", "contract", "trainer-version", "kubernetes-version",
     "profiles", "cluster", "baseline", "output",
 )  # fmt: skip
-
-
-class ConfigError(Exception):
-    """A configuration that cannot be used; the text is a sentence with file and line."""
 
 
 class BaselineError(ConfigError):
@@ -61,6 +73,8 @@ class Settings:
     isolated: bool = False
     root: Path | None = None
     file: str | None = None
+    #: `file:line` that each setting comes from, by its name here; what is not in it has its default.
+    origins: dict[str, str] = field(default_factory=dict)
 
     def for_path(self, uri: str) -> PathSettings:
         """What holds for one file."""
@@ -113,9 +127,9 @@ class Settings:
 
 def _relative(path: Path) -> str:
     try:
-        return str(path.relative_to(Path.cwd())) or "."
+        return path.relative_to(Path.cwd()).as_posix()
     except ValueError:
-        return str(path)
+        return path.as_posix()
 
 
 def find_config(start: Path) -> Path | None:
@@ -133,133 +147,138 @@ def find_config(start: Path) -> Path | None:
 
 
 def load_config(path: Path, seen: tuple[Path, ...] = ()) -> Settings:
-    """Read a configuration file. Raises ConfigError with a sentence that names file and line."""
+    """Read a configuration file, and those that it extends. Raises ConfigError with a sentence that names file and line."""
     shown = _relative(path.resolve())
-    if path.resolve() in seen:
-        raise ConfigError(f"{shown}:1: 'extend' leads back to this file; remove one of the two.")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{shown}: The configuration cannot be read: {error.strerror or error}.") from None
-    values, lines = _read(path, data, shown)
+    file = read_config_file(path, shown)
     base = Settings()
-    extend = values.pop("extend", None)
-    if extend is not None:
-        for name in extend if isinstance(extend, list) else [extend]:
-            other = path.parent / str(name)
-            if not other.is_file():
-                raise ConfigError(f"{shown}:{lines.get('extend', 1)}: 'extend' names '{name}', which does not exist.")
-            base = _over(base, load_config(other, (*seen, path.resolve())), path.parent)
-    return replace(_apply(base, values, lines, shown), root=path.parent, file=shown)
+    for name, where in _extended(file):
+        other = path.parent / name
+        if not other.is_file():
+            raise ConfigError(f"{where}: 'extend' names '{name}', which does not exist.")
+        if other.resolve() in (*seen, path.resolve()):
+            raise ConfigError(f"{where}: 'extend' leads back to '{_relative(other.resolve())}'; remove one of the two.")
+        base = _over(base, load_config(other, (*seen, path.resolve())), path.parent)
+    return replace(_apply(base, file), root=path.parent, file=shown)
+
+
+def _extended(file: ConfigFile) -> list[tuple[str, str]]:
+    """The files that a file extends, with the place that names each."""
+    value = file.values.pop("extend", None)
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [(value, file.where("extend"))]
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise ConfigError(f"{file.where('extend')}: 'extend' is a file's path, or a list of them.")
+    return [(v, file.where("extend", n)) for n, v in enumerate(value)]
 
 
 def _over(base: Settings, upper: Settings, folder: Path) -> Settings:
     """`upper` over `base`, its own paths made relative to the folder of the file that extends it."""
-    plain = Settings()
-    changes = {
-        f.name: getattr(upper, f.name)
-        for f in fields(Settings)
-        if f.name not in ("isolated", "root", "file") and getattr(upper, f.name) != getattr(plain, f.name)
-    }
+    changes = {name: getattr(upper, name) for name in upper.origins}
     if upper.root is not None and upper.root.resolve() != folder.resolve():
         way = os.path.relpath(upper.root.resolve(), folder.resolve()).replace(os.sep, "/")
-        if "baseline" in changes:
+        if changes.get("baseline"):
             changes["baseline"] = f"{way}/{changes['baseline']}"
         if "reference_paths" in changes:
             changes["reference_paths"] = tuple(f"{way}/{p}" for p in changes["reference_paths"])
-    return replace(base, **changes)
+    return replace(base, **changes, origins={**base.origins, **upper.origins})
 
 
-def _read(path: Path, data: bytes, shown: str) -> tuple[dict[str, Any], dict[str, int]]:
-    if path.suffix == ".toml":
-        import tomllib
-
-        try:
-            table = tomllib.loads(data.decode("utf-8")).get("tool", {}).get("fabriclint", {})
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{shown}: The file is no TOML: {error}.") from None
-        text = data.decode("utf-8").split("\n")
-        lines = {
-            k: next((n for n, line in enumerate(text, 1) if line.strip().strip('"').startswith(k)), 1) for k in table
-        }
-        return dict(table), lines
-    from fabriclint.node import Mapping
-    from fabriclint.source import parse, read_source
-
-    # The reader only looks closely at text that may be a manifest.
-    source = read_source(shown, data)
-    documents = parse(source)
-    root = next((d.root for d in documents if d.root is not None), None)
-    if root is None:
-        from ruamel.yaml import YAML
-        from ruamel.yaml.error import YAMLError
-
-        from fabriclint.node import build
-
-        try:
-            plain = YAML(typ="safe").load(data)
-        except YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            line = mark.line + 1 if mark is not None else 1
-            raise ConfigError(f"{shown}:{line}: The configuration is no YAML.") from None
-        if plain is None:
-            return {}, {}
-        if not isinstance(plain, dict):
-            raise ConfigError(f"{shown}:1: The configuration is a list of keys with values, and this is none.")
-        text = data.decode("utf-8", "replace").split("\n")
-        lines = {k: next((n for n, ln in enumerate(text, 1) if ln.startswith(str(k))), 1) for k in plain}
-        node = build(plain)
-        assert isinstance(node, Mapping)
-        return dict(plain), lines
-    if not isinstance(root, Mapping):
-        raise ConfigError(f"{shown}:1: The configuration is a list of keys with values, and this is none.")
-    found = {k: v.plain() for k, v in root.fields.items()}
-    return found, {k: source.position(v.key_start)[0] for k, v in root.fields.items()}
-
-
-def _apply(base: Settings, values: dict[str, Any], lines: dict[str, int], shown: str) -> Settings:
+def _apply(base: Settings, file: ConfigFile) -> Settings:
     changes: dict[str, Any] = {}
-    for key, value in values.items():
-        where = f"{shown}:{lines.get(key, 1)}"
+    origins = dict(base.origins)
+    packs = base.packs
+    # Packs first: their codes may stand in the other keys.
+    for key in sorted(file.values, key=lambda k: k != "packs"):
+        value = file.values[key]
+        where = file.where(key)
         if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, 1)
-            hint = f"; did you mean '{near[0]}'?" if near else "."
+            near = difflib.get_close_matches(str(key), _KEYS, 1)
+            hint = f"; did you mean '{near[0]}'?" if near else f"; it has {', '.join(sorted(_KEYS))}."
             raise ConfigError(f"{where}: The configuration has no key '{key}'{hint}")
         name = key.replace("-", "_")
+        origins[name] = where
         if key in _LISTS:
             if isinstance(value, str):
                 value = [value]
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise ConfigError(f"{where}: '{key}' is a list of strings.")
             changes[name] = tuple(value)
-            if key in ("select", "ignore", "extend-select"):
-                _known(value, where)
+            if key == "packs":
+                packs = _packs(file, changes[name])
+            elif key in ("select", "ignore", "extend-select"):
+                _known([(v, file.where(key, n)) for n, v in enumerate(value)], packs)
         elif key in ("fabric", "contract", "trainer-version", "cluster"):
-            changes[name] = _by_path(key, value, where)
+            changes[name] = _by_path(file, key)
         elif key == "severity":
-            if not isinstance(value, dict) or any(
-                v not in ("error", "warning", "note", "off", False) for v in value.values()
-            ):
-                raise ConfigError(f"{where}: 'severity' maps codes to error, warning, note or off.")
-            _known(list(value), where)
-            changes[name] = {k: "off" if v is False else str(v) for k, v in value.items()}
+            changes[name] = _severities(file, packs)
         elif key == "per-file-ignores":
-            if not isinstance(value, dict):
-                raise ConfigError(f"{where}: 'per-file-ignores' maps a path pattern to a list of codes.")
-            changes[name] = {
-                str(k): tuple(str(c) for c in (v if isinstance(v, list) else [v])) for k, v in value.items()
-            }
-            _known([code for codes in changes[name].values() for code in codes], where)
+            changes[name] = _ignores(file, packs)
         elif key == "profiles":
             if not isinstance(value, dict):
                 raise ConfigError(f"{where}: 'profiles' maps a profile's name to what differs in your cluster.")
             _usable(value, where)
             changes[name] = value
-        elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            changes[name] = str(value)
         else:
-            raise ConfigError(f"{where}: '{key}' is a word.")
-    return replace(base, **changes)
+            changes[name] = _word(file, key)
+    return replace(base, **changes, origins=origins)
+
+
+def _word(file: ConfigFile, key: str) -> str:
+    word = file.word(key)
+    where = file.where(key)
+    if word is None:
+        raise ConfigError(f"{where}: '{key}' is a word.")
+    if key == "output":
+        from fabriclint.report import FORMATS
+
+        if word not in FORMATS:
+            near = difflib.get_close_matches(word, FORMATS, 1)
+            hint = f"; did you mean '{near[0]}'?" if near else "."
+            raise ConfigError(f"{where}: 'output' is one of {', '.join(FORMATS)}, not '{word}'{hint}")
+    if key == "kubernetes-version" and not re.fullmatch(r"v?1\.\d+(\.\d+)?", word):
+        raise ConfigError(f"{where}: 'kubernetes-version' is a release such as 1.34, not '{word}'.")
+    return word
+
+
+def _packs(file: ConfigFile, names: tuple[str, ...]) -> tuple[str, ...]:
+    from fabriclint.packs import PackError, pack_of
+
+    for number in range(len(names)):
+        try:
+            pack_of(names[: number + 1])
+        except PackError as error:
+            raise ConfigError(f"{file.where('packs', number)}: {error}") from None
+    return names
+
+
+def _severities(file: ConfigFile, packs: tuple[str, ...]) -> dict[str, str]:
+    value = file.values["severity"]
+    if not isinstance(value, dict):
+        raise ConfigError(f"{file.where('severity')}: 'severity' maps codes to error, warning, note or off.")
+    for code, word in value.items():
+        if word not in ("error", "warning", "note", "off") and word is not False:
+            where = file.where("severity", code)
+            raise ConfigError(f"{where}: The severity of '{code}' is error, warning, note or off, not '{word}'.")
+    _known([(code, file.where("severity", code)) for code in value], packs)
+    return {k: "off" if v is False else str(v) for k, v in value.items()}
+
+
+def _ignores(file: ConfigFile, packs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    value = file.values["per-file-ignores"]
+    if not isinstance(value, dict):
+        where = file.where("per-file-ignores")
+        raise ConfigError(f"{where}: 'per-file-ignores' maps a path pattern to a list of codes.")
+    made: dict[str, tuple[str, ...]] = {}
+    for pattern, codes in value.items():
+        listed = codes if isinstance(codes, list) else [codes]
+        if not all(isinstance(c, str) for c in listed):
+            where = file.where("per-file-ignores", pattern)
+            raise ConfigError(f"{where}: 'per-file-ignores' maps a path pattern to a list of codes.")
+        _known([(c, file.where("per-file-ignores", pattern, n)) for n, c in enumerate(listed)], packs)
+        made[pattern] = tuple(listed)
+    return made
 
 
 def _usable(changed: dict[str, Any], where: str) -> None:
@@ -271,35 +290,42 @@ def _usable(changed: dict[str, Any], where: str) -> None:
         raise ConfigError(f"{where}: {error}") from None
 
 
-def _by_path(key: str, value: Any, where: str) -> tuple[tuple[str, str], ...]:
-    if isinstance(value, dict):
-        pairs = tuple((str(k), str(v)) for k, v in value.items())
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        pairs = (("*", str(value)),)
-    else:
-        raise ConfigError(f"{where}: '{key}' is a word, or maps path patterns to words.")
-    for _, word in pairs:
+def _by_path(file: ConfigFile, key: str) -> tuple[tuple[str, str], ...]:
+    value = file.values[key]
+    routes = [(key, pattern) for pattern in value] if isinstance(value, dict) else [(key,)]
+    pairs = []
+    for route in routes:
+        word, where = file.word(*route), file.where(*route)
+        if word is None:
+            raise ConfigError(f"{where}: '{key}' is a word, or maps path patterns to words.")
         if key == "contract" and word not in ("auto", "aicr", "generic"):
             raise ConfigError(f"{where}: 'contract' is auto, aicr or generic, not '{word}'.")
         if key == "trainer-version" and word not in TRAINER_VERSIONS:
             raise ConfigError(f"{where}: 'trainer-version' is one of {', '.join(TRAINER_VERSIONS)}, not '{word}'.")
-    return pairs
+        pairs.append((route[1] if len(route) > 1 else "*", word))
+    return tuple(pairs)
 
 
-def _known(codes: list[str], where: str) -> None:
-    unknown = unknown_code(codes)
-    if unknown is not None:
-        raise ConfigError(f"{where}: {unknown}")
+def _known(codes: list[tuple[str, str]], packs: tuple[str, ...]) -> None:
+    for code, where in codes:
+        unknown = unknown_code([code], packs)
+        if unknown is not None:
+            raise ConfigError(f"{where}: {unknown}")
 
 
-def unknown_code(codes: list[str]) -> str | None:
+def unknown_code(codes: list[str], packs: tuple[str, ...] = ()) -> str | None:
     """A sentence about the first code, prefix or name that no rule has; None when all are known."""
-    from fabriclint_rules.pack import PACK
-
-    rules = list(PACK.load())
-    known = {r.code for r in rules} | {r.name for r in rules} | {r.family for r in rules} | {"ALL"}
+    known = _names(packs)
     for code in codes:
         if code not in known and not any(k.startswith(code) and code.isalnum() and code.isupper() for k in known):
             near = difflib.get_close_matches(code.upper() if code.isalnum() else code, sorted(known), 1)
             return f"There is no rule '{code}'" + (f"; did you mean '{near[0]}'?" if near else ".")
     return None
+
+
+@lru_cache(maxsize=4)
+def _names(packs: tuple[str, ...]) -> frozenset[str]:
+    from fabriclint.packs import pack_of
+
+    rules = list(pack_of(packs).load())
+    return frozenset(("ALL", *(name for r in rules for name in (r.code, r.name, r.family))))

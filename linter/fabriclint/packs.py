@@ -49,7 +49,7 @@ def _found(name: str) -> Pack:
     except Exception as error:  # a third party's code may raise anything
         raise PackError(f"The rule pack '{name}' cannot be loaded: {type(error).__name__}: {error}.") from None
     if not isinstance(pack, Pack):
-        raise PackError(f"The rule pack '{name}' is a {type(pack).__name__}, not a fabriclint.rule.Pack.")
+        raise PackError(f"The rule pack '{name}' is of type {type(pack).__name__}, not a fabriclint.rule.Pack.")
     return pack
 
 

@@ -87,7 +87,7 @@ def settings_of(options: Options, start: Path | None = None) -> Settings:
 
 def _with_options(options: Options, settings: Settings) -> Settings:
     for codes in (options.select, options.ignore, options.extend_select):
-        sentence = unknown_code(list(codes)) if codes else None
+        sentence = unknown_code(list(codes), settings.packs) if codes else None
         if sentence is not None:
             raise UsageError(sentence)
     changes: dict[str, object] = {}

@@ -21,20 +21,19 @@ def _chosen(path: str | None) -> Path | None:
 
 
 def run_show(path: str | None, output_format: str) -> int:
-    """Print every setting that holds for a path, with the file it comes from."""
+    """Print every setting that holds for a path, with the file and line it comes from."""
     try:
         found = _chosen(path)
         settings = load_config(found) if found is not None else Settings()
     except ConfigError as error:
         sys.stderr.write(f"fabriclint: {error}\n")
         return 2
-    plain = Settings()
     rows: list[tuple[str, Any, str]] = []
     for f in fields(Settings):
-        if f.name in ("isolated", "root", "file"):
+        if f.name in ("isolated", "root", "file", "origins"):
             continue
         value = getattr(settings, f.name)
-        origin = "default" if value == getattr(plain, f.name) else (settings.file or "default")
+        origin = settings.origins.get(f.name, "default")
         key = f.name.replace("_", "-")
         rows.append((key, _said(key, value), origin))
     if output_format == "json":

@@ -1,0 +1,96 @@
+"""Rule packs of third parties: found by the entry point that the configuration names."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+PACK = '''
+from collections.abc import Iterator
+
+from fabriclint.document import Manifest
+from fabriclint.rule import Finding, Pack, Place, Rule, Severity
+
+
+def owner(manifest: Manifest) -> Iterator[Finding]:
+    """Every object says who owns it."""
+    if manifest.root.string("metadata", "labels", "owner") is None:
+        yield Finding(Place(manifest.root.nearest("metadata", "labels")), "There is no owner.", help="Add one.")
+
+
+PACK = Pack("acme", lambda: [Rule("ACME001", "owner-label", Severity.WARNING, Manifest, owner)])
+NOT_ONE = 5
+TWICE = Pack("twice", lambda: [Rule("DOC001", "owner-label", Severity.WARNING, Manifest, owner)])
+
+
+def broken():
+    raise ValueError("no rules today")
+
+
+BROKEN = Pack("broken", broken)
+'''
+POINTS = """[fabriclint.rules]
+acme = acme_rules:PACK
+number = acme_rules:NOT_ONE
+twice = acme_rules:TWICE
+broken = acme_rules:BROKEN
+gone = acme_missing:PACK
+"""
+OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+
+
+@pytest.fixture
+def acme(tmp_path, monkeypatch):
+    """An installed package with packs."""
+    site = tmp_path / ".venv"
+    (site / "acme-1.0.dist-info").mkdir(parents=True)
+    (site / "acme-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (site / "acme-1.0.dist-info" / "entry_points.txt").write_text(POINTS)
+    (site / "acme_rules.py").write_text(PACK)
+    monkeypatch.syspath_prepend(str(site))
+    yield
+    sys.modules.pop("acme_rules", None)
+
+
+def test_a_named_packs_rules_run_and_its_codes_are_known(fabriclint, tmp_path, acme):
+    (tmp_path / "a.yaml").write_text(OBJECT)
+    (tmp_path / ".fabriclint.yaml").write_text("severity: {ACME001: error}\npacks: [acme]\n")
+    found = json.loads(fabriclint("check", "-o", "json").out)["findings"]
+    assert [(f["code"], f["severity"], f["line"]) for f in found] == [("ACME001", "error", 3)]
+    assert fabriclint("check", "--select", "ACME001", "-o", "concise").code == 1
+    (tmp_path / "a.yaml").write_text(OBJECT + "  # fabriclint: ignore[ACME001] not ours\n")
+    assert "SUP001" not in fabriclint("check").out
+
+
+def test_a_pack_that_is_not_named_does_not_run(fabriclint, tmp_path, acme):
+    (tmp_path / "a.yaml").write_text(OBJECT)
+    assert fabriclint("check").code == 0
+    assert fabriclint("check", "--select", "ACME001").code == 2
+
+
+def test_the_built_in_pack_may_be_named(fabriclint, tmp_path, acme):
+    (tmp_path / "a.yaml").write_text(OBJECT)
+    (tmp_path / ".fabriclint.yaml").write_text("packs: [fabric, acme]\n")
+    assert fabriclint("check", "-o", "concise").out.startswith("a.yaml:3:1: warning[ACME001] ")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("acmee", "did you mean 'acme'?"),
+        ("number", "is of type int, not a fabriclint.rule.Pack"),
+        ("twice", "gives the code 'DOC001', which another pack has"),
+        ("broken", "cannot be loaded: ValueError: no rules today"),
+        ("gone", "cannot be loaded: ModuleNotFoundError"),
+    ],
+)
+def test_a_pack_that_cannot_be_used_is_one_sentence_and_2(fabriclint, tmp_path, acme, name, words):
+    (tmp_path / "a.yaml").write_text(OBJECT)
+    (tmp_path / ".fabriclint.yaml").write_text(f"ignore: []\npacks:\n  - {name}\n")
+    ran = fabriclint("check")
+    assert ran.code == 2
+    assert ran.err.startswith("fabriclint: .fabriclint.yaml:3: ")
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
