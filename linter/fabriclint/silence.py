@@ -118,15 +118,16 @@ def _reaches(template: int | None, of_pod: bool, scope: Scope) -> bool:
 
 
 def _not_silenced(kept: list[Finding], findings: list[Finding]) -> list[Finding]:
-    """Drop what findings name themselves (`TCPXO*` is a family), on their subject and, of a TrainJob's, on its pods."""
+    """Drop what findings name themselves (`TCPXO*` is a family), on their subject and, of a TrainJob or a runtime, on its pods."""
     silenced: dict[int, set[str]] = {}
     for f in findings:
         for code in f.silences:
             silenced.setdefault(id(f.subject), set()).add(code)
-            job = getattr(f.subject, "job", None)
-            if getattr(f.subject, "meant", None) is not None and job is not None:
-                for view in (job, *job.pods):
-                    silenced.setdefault(id(view), set()).add(code)
+            for owner in (f.subject, *getattr(f.subject, "users", ())):
+                job = getattr(owner, "job", None)
+                if getattr(owner, "meant", None) is not None and job is not None:
+                    for view in (job, *job.pods):
+                        silenced.setdefault(id(view), set()).add(code)
     if not silenced:
         return kept
     out = []

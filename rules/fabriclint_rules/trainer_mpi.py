@@ -125,6 +125,7 @@ def _jobs(view: RuntimeView, block: Mapping) -> Iterator[Finding]:
             + (f" (it has '{node.text}')" if node is not None else "")
             + "; its pods get no ssh key and stand in no hostfile, and numNodes counts nothing.",
             help="Call the workers' job 'node'.",
+            silences=("RUN006",),
             fix=Fix("rename to node", (SetValue(node, "node"),), Applicability.UNSAFE) if node is not None else None,
         )
     if _is_node(block) and launcher is None:
