@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from fabriclint.engine import builtin_pack
+
 ROOT = Path(__file__).parents[1]
 LINTER = ROOT / "linter" / "fabriclint"
 RULES = ROOT / "rules" / "fabriclint_rules"
@@ -120,3 +122,9 @@ def test_the_version_is_written_once():
 
     assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert __version__.count(".") == 2
+
+
+def test_no_two_rules_give_way_to_each_other() -> None:
+    rules = {r.code: {*r.yields_to, *r.yields_on_line} for r in builtin_pack().load()}
+    both = sorted((a, b) for a, gives in rules.items() for b in gives if a < b and a in rules.get(b, ()))
+    assert both == []

@@ -29,7 +29,7 @@ def _certain(fact: Fact) -> int | None:
     "processes-and-gpus",
     Severity.WARNING,
     on=GroupView,
-    yields_to=("TRN006", "TRN008"),
+    yields_to=("TRN006", "TRN008", "TCPXO026", "TCPX026", "GIB026", "POD006"),
     yields_on_line=("TRN014", "TRN025"),
 )
 def processes_and_gpus(group: GroupView) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ def _place(fault: SchemaFault) -> Place:
 
 
 @rule("DOC005", "schema-violation", Severity.ERROR, on=Manifest, also=(Severity.WARNING, Severity.NOTE),
-      yields_on_line=("DOC008", "TRN002", "TRN014", "TRN018", "TRN019", "POD005", "POD006"))  # fmt: skip
+      yields_on_line=("DOC008", "TRN002", "TRN014", "TRN018", "TRN019", "POD005"))  # fmt: skip
 def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
     """An object has the fields and types of its kind.
 
