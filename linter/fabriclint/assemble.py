@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fabriclint import __version__
@@ -66,6 +67,7 @@ def _pointer(node: Node) -> str:
     return node.pointer
 
 
+@cache
 def rule_info(rule: Rule) -> RuleInfo:
     """What a report says of a rule, from its docstring."""
     from fabriclint.rule_page import page

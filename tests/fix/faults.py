@@ -5,6 +5,7 @@ The written ones are the rules' Bad examples and the mutation table; the others 
 
 from __future__ import annotations
 
+import inspect
 import random
 import re
 import sys
@@ -32,6 +33,7 @@ class Fault(NamedTuple):
     text: str
     name: str
     settings: Settings
+    spoilt: bool = False
 
     def report(self, texts: dict[str, bytes] | None = None) -> Report:
         """What is found in it, or in the text that stands in for it."""
@@ -39,15 +41,22 @@ class Fault(NamedTuple):
         return assemble(lint([], self.settings, stdin=(self.name, data)), self.settings, ReportOptions())
 
 
+#: Codes whose findings, and fixes, are made by the reader and not by the rule's function.
+_READERS = ("DOC002", "SUP003")
+
+
 def _written() -> Iterator[tuple[str, str, str]]:
     for rule in builtin_pack().load():
-        for number, (kind, title, block) in enumerate(page(rule).examples_as_written):
+        mends = rule.code in _READERS or "Fix(" in inspect.getsource(rule.check)
+        for number, (kind, title, block) in enumerate(page(rule).examples_as_written if mends else ()):
             if kind == "Bad":
                 yield f"{rule.code}-{number}", title, block
     from test_mutants import MUTANTS
 
-    for name, _, heading, block in MUTANTS:
-        yield name, heading, block
+    mending = {r.code for r in builtin_pack().load() if "Fix(" in inspect.getsource(r.check)}
+    for name, code, heading, block in MUTANTS:
+        if code in mending:
+            yield name, heading, block
 
 
 @cache
@@ -79,8 +88,9 @@ def _misspelt(line: str) -> str | None:
 
 
 def _number(line: str) -> str | None:
-    found = re.match(r"(\s*(?:- )?value: )\S", line)
-    return f"{found[1]}17" if found is not None else None
+    """The quotes of a number lost."""
+    found = re.match(r"(\s*(?:- )?value: )[\"'](\d+)[\"']", line)
+    return f"{found[1]}{found[2]}{line[found.end() :]}" if found is not None else None
 
 
 def _twice(line: str) -> str | None:
@@ -120,14 +130,15 @@ def _no_restart_policy(line: str) -> str | None:
     return "" if "restartPolicy: Always" in line else None
 
 
-def _quoted(line: str) -> str | None:
-    found = re.match(r"(\s+[\w.-]+/[\w.-]+: )(?![|>&{\[\"'])\S", line)
-    return f"{found[1]}true" if found is not None else None
+def _label(line: str) -> str | None:
+    """A label beside the others whose value is a word that YAML takes for none."""
+    found = re.match(r"(\s+)labels:$", line)
+    return f"{line}\n{found[1]}  example.com/rehearsal: true" if found is not None else None
 
 
 OPERATORS: tuple[Callable[[str], str | None], ...] = (
     _misspelt, _number, _twice, _suppressed, _suppressed_above, _capability, _medium, _prefixed, _unlabelled,
-    _no_restart_policy, _quoted,
+    _no_restart_policy, _label,
 )  # fmt: skip
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -143,9 +154,10 @@ def _made() -> Iterator[Fault]:
                 if spoilt is not None:
                     text = "\n".join([*lines[:number], *([spoilt] if spoilt else []), *lines[number + 1 :]])
                     about = f"{path.parent.name}/{path.name}:{number + 1} {operator.__name__.strip('_')}"
-                    yield Fault(about, text, path.name, Settings(isolated=True))
+                    yield Fault(about, text, path.name, Settings(isolated=True), spoilt=True)
 
 
+@cache
 def mutants(count: int) -> list[tuple[Fault, str]]:
     """`count` faults with a style each, the same ones every time, every operator about as often as every other."""
     chance = random.Random(6)
@@ -159,8 +171,8 @@ def mutants(count: int) -> list[tuple[Fault, str]]:
     return [pair for pair, _ in keyed[:count]]
 
 
-def restyled(fault: Fault, style: str) -> Fault | None:
-    """The fault in another hand; None when it cannot be written so, or can no longer be mended there."""
-    text = STYLES[style](fault.text)
-    made = Fault(f"{fault.about} {style}", text, fault.name, fault.settings)
-    return made if any(f.fix is not None and f.fix.edits for f in made.report().findings) else None
+def restyled(fault: Fault, style: str) -> tuple[Fault, Report] | None:
+    """The fault in another hand, and what is found in it; None when it can no longer be mended there."""
+    made = Fault(f"{fault.about} {style}", STYLES[style](fault.text), fault.name, fault.settings, fault.spoilt)
+    report = made.report()
+    return (made, report) if any(f.fix is not None and f.fix.edits for f in report.findings) else None
