@@ -124,6 +124,7 @@ def missing_ancestor_label(view: RuntimeView) -> Iterator[Finding]:
         yield Finding(
             Place(wrong),
             f"The label '{LABEL}' of the replicated job '{name}' is '{wrong.text}', not 'trainer'; Trainer ignores {what}.",
+            silences=_CARRIED_BY_ENV,
             help="Write 'trainer'.",
             severity=severity,
             related=tuple(related),
@@ -146,6 +147,7 @@ def missing_ancestor_label(view: RuntimeView) -> Iterator[Finding]:
     yield Finding(
         Place(place, on_key=place.key != "name"),
         f"The replicated job '{name}' lacks the label '{LABEL}: trainer'; Trainer ignores {what}.",
+        silences=_CARRIED_BY_ENV,
         help=f"Add '{LABEL}: trainer' to template.metadata.labels of the replicated job.",
         severity=severity,
         related=tuple(related),
@@ -488,6 +490,21 @@ def replicated_job_replicas(view: RuntimeView) -> Iterator[Finding]:
         )
 
 
+#: What is missed in the ranks' environment when the TrainJob's variables reach no container.
+_CARRIED_BY_ENV = (
+    "IB004",
+    "IB005",
+    "EFA003",
+    "EFA004",
+    "EFA006",
+    "TCPXO021",
+    "TCPXO022",
+    "TCPXO023",
+    "DEV008",
+    "RUN008",
+)
+
+
 @rule("TRN017", "required-container-name", Severity.ERROR, on=RuntimeView)
 def required_container_name(view: RuntimeView) -> Iterator[Finding]:
     """A replicated job that Trainer fills in has the container that Trainer writes to.
@@ -529,6 +546,7 @@ def required_container_name(view: RuntimeView) -> Iterator[Finding]:
             f"The replicated job '{job.string('name')}' is labelled '{label.text}' and has no container '{wanted}' (it has "
             f"{listed}); Trainer's webhook rejects the runtime.",
             help=f"Call the container that does the work '{wanted}'.",
+            silences=_CARRIED_BY_ENV,
             related=(Related(Place(label), "The label stands here."),),
             fix=Fix(f"rename to {wanted}", (SetValue(only, wanted),), Applicability.UNSAFE)
             if only is not None
