@@ -53,7 +53,7 @@ def view_of(
         view.runtime = named or (view.namesakes[0] if len(view.namesakes) == 1 else None)
     if view.runtime is None:
         return view
-    spoken = _spoken(trainjob, version)
+    spoken = view.spoken = _spoken(trainjob, version)
     ours = view.resolved
     if spoken != version or ours.runtime is not view.runtime:
         ours = resolve(_by_right_name(trainjob, view.runtime), OneRuntime(view.runtime), spoken)

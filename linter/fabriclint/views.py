@@ -67,6 +67,8 @@ class TrainJobView(TrainerView):
     landing: Landing | None = None
     namesakes: list[Manifest] = field(default_factory=list)
     snapshot: Snapshot | None = None
+    #: The release whose field for patches it uses, when that is another than `version`.
+    spoken: str | None = None
     _patches: list[JobPatch] | None = None
 
     @property
@@ -76,11 +78,11 @@ class TrainJobView(TrainerView):
 
     @property
     def patches(self) -> list[JobPatch]:
-        """What it changes in the runtime's replicated jobs, in the field that the release has."""
+        """What it changes in the runtime's replicated jobs, in the field that it uses."""
         if self._patches is None:
             from fabriclint.trainer.job_patch import patches_of
 
-            self._patches = list(patches_of(self.manifest.root, self.version))
+            self._patches = list(patches_of(self.manifest.root, self.spoken or self.version))
         return self._patches
 
     @property

@@ -90,18 +90,23 @@ def jobset_invalid(view: TrainerView) -> Iterator[Finding]:
     """
     if isinstance(view, TrainJobView):
         job = view.meant or view.resolved
-        for reason in job.of_stage("jobset") if job is not None else []:
-            if reason.code != "J1":
-                yield Finding(
-                    _place(reason.node), reason.message, help=_JOBSET_HELP.get(reason.code, "Write what JobSet takes.")
-                )
+        reasons = job.of_stage("jobset") if job is not None else []
     elif isinstance(view, RuntimeView) and not any(u.job is not None for u in view.users):
         template = view.manifest.root.mapping("spec", "template")
-        for reason in judge_jobset(template, view.version) if template is not None else ():
-            if reason.code not in ("J1", "schema"):
-                yield Finding(
-                    _place(reason.node), reason.message, help=_JOBSET_HELP.get(reason.code, "Write what JobSet takes.")
-                )
+        reasons = (
+            [r for r in judge_jobset(template, view.version) if r.code != "schema"] if template is not None else []
+        )
+    else:
+        return
+    told: set[int] = set()
+    for reason in reasons:
+        above = reason.node.parent.parent if reason.node.parent is not None else None
+        if reason.code == "J1" or id(above) in told:
+            continue
+        told.add(id(reason.node))
+        yield Finding(
+            _place(reason.node), reason.message, help=_JOBSET_HELP.get(reason.code, "Write what JobSet takes.")
+        )
 
 
 _JOBSET_HELP = {
