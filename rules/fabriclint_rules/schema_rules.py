@@ -42,12 +42,31 @@ def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
 
     Fix: write the field's name or value as the kind's schema has it.
     Silent: values that a template fills in; null, which counts as absent; kinds and versions without a schema here.
-    Bad: a misspelt field
-        ressources: {limits: {nvidia.com/gpu: 8}}
-    Bad: a quantity that is none
-        sizeLimit: 64 GB
-    Good: as the schema has it
-        resources: {limits: {nvidia.com/gpu: 8}}
+    Bad: a misspelt field of a JobSet (tcpxo-jobset)
+          spec:
+        +   successPolcy: # <-
+        +     operator: All
+            replicatedJobs:
+    Bad: a quantity that is none (trainer-torch)
+        @@ kind: TrainJob
+          numNodes: 2
+        + resourcesPerNode:
+        +   limits:
+        +     nvidia.com/gpu: 8
+        +     memory: 900 GB # <-
+    Bad: a word for a number (trainer-torch)
+        @@ kind: TrainJob
+        ~ numNodes: 2 => numNodes: "2" # <-
+    Good: as the schema has it (trainer-torch)
+        @@ kind: TrainJob
+          numNodes: 2
+        + resourcesPerNode:
+        +   limits:
+        +     nvidia.com/gpu: 8
+        +     memory: 900G
+    Good: a value that a template fills in (trainer-torch)
+        @@ kind: TrainJob
+        ~ numNodes: 2 => numNodes: "{{ nodes }}"
     Source: published CRDs of the operators; kubernetes/api v0.35.
     """
     given = settings.for_path(manifest.uri).trainer_version_set
@@ -109,10 +128,14 @@ def unsupported_api_version(manifest: Manifest) -> Iterator[Finding]:
 
     Fix: write the version that is served, and adapt the fields that changed.
     Silent: the same kind's name in groups that are not these projects' own.
-    Bad: the name Trainer's API had before its first release
-        apiVersion: kubeflow.org/v2alpha1
-    Good: the served one
-        apiVersion: trainer.kubeflow.org/v1alpha1
+    Bad: the name Trainer's API had before its first release (trainer-shipped)
+        ~ apiVersion: trainer.kubeflow.org/v1alpha1 => apiVersion: kubeflow.org/v2alpha1 # <-
+    Bad: a version that no JobSet serves (tcpxo-jobset)
+        ~ apiVersion: jobset.x-k8s.io/v1alpha2 => apiVersion: jobset.x-k8s.io/v1 # <-
+    Good: the served one (trainer-shipped)
+        @@ kind: TrainJob
+    Good: of JobSet (tcpxo-jobset)
+        @@ kind: JobSet
     Source: kubeflow/trainer@658725b manifests/base/crds; the Kubernetes project's list of removed APIs.
     """
     from fabriclint_schemas.load import index, served_versions
@@ -161,10 +184,26 @@ def wrong_level(manifest: Manifest, settings: Any) -> Iterator[Finding]:
 
     Fix: move it to the level named.
     Silent: annotations that the pod template carries too.
-    Bad: tolerations in a container
-        tolerations: [{operator: Exists}]
-    Good: in the pod's spec
-        tolerations: [{operator: Exists}]
+    Bad: tolerations in a container (job)
+        @@ - name: main
+          image: registry.example/evaluate:1.4
+        + tolerations: # <-
+        +   - operator: Exists
+    Bad: an annotation that acts on pods, on the Job (job)
+        @@ name: evaluate
+        + annotations:
+        +   k8s.v1.cni.cncf.io/networks: rdma-0 # <-
+          labels:
+    Good: in the pod's spec (job)
+          nodeSelector:
+            pool: batch
+        + tolerations:
+        +   - operator: Exists
+    Good: an annotation of the Job itself (job)
+        @@ name: evaluate
+        + annotations:
+        +   team.example/owner: vision
+          labels:
     Source: published CRDs of the operators; kubernetes/api v0.35 core/v1.
     """
     for fault in _faults(manifest, settings):
