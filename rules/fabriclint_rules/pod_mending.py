@@ -33,12 +33,11 @@ def add_volume_and_mount(container: ContainerView, volume: dict[str, Any], path:
     """Add a volume to the pod and mount it; None where the file has no place for it."""
     pod = container.pod
     mount = {"name": volume["name"], "mountPath": path}
+    if volume["name"] in pod.volumes:
+        return None
     if stands_in_trainjob(container):
         return _patched(container, {"volumeMounts": [mount]}, {"volumes": [volume]}, message)
     if pod.site.form not in ("template", "podspec"):
-        return None
-    name = volume["name"]
-    if name in pod.volumes:
         return None
     return Fix(
         message,

@@ -55,7 +55,8 @@ def holds(faulty: Fault, before: Report) -> None:
 
     # Only the routes of the changes are others, also for a reader that is not ours to write.
     routes = _routes(mended)
-    for read in (values, other_values):
+    # The other reader keeps the first of two keys: through an alias it sees the second one in two places.
+    for read in (values,) if re.search(r"(?:: |- )\*\w", text) else (values, other_values):
         for was, became in zip(read(text), read(after), strict=True):
             for route in _differences(was, became):
                 assert any(_within(route, allowed) for allowed in routes), (faulty.about, route)
