@@ -217,7 +217,8 @@ def test_env_in_a_patch_of_node_is_rejected() -> None:
 """
     text = RUNTIME + TRAINJOB + patch.replace("CONTAINER", "node")
     assert loud(text) == [("TRN001", line_of(text, "env: [{name: A"))]
-    assert loud(RUNTIME + TRAINJOB + patch.replace("CONTAINER", "logger")) == []
+    other = RUNTIME + TRAINJOB + patch.replace("CONTAINER", "logger")
+    assert loud(other) == [("TRN003", line_of(other, "- name: logger"))]
 
 
 SILENT = [
