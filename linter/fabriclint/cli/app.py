@@ -65,6 +65,7 @@ def _main(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 @app.command(
     epilog="Examples:  fabriclint check  |  fabriclint check k8s/ --output-file sarif=fabric.sarif  |  "
+    "fabriclint check --diff, then fabriclint check --fix  |  "
     "helm template ./chart | fabriclint check - --stdin-filename chart.yaml"
 )
 def check(
