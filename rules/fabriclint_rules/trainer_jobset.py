@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fabriclint.kinds import ANCESTOR_LABEL
 from fabriclint.node import Mapping, Node, Scalar, Sequence
+from fabriclint.pod import PodView
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.trainer.jobset_rules import judge_jobset
 from fabriclint.views import JobView, RuntimeView, TrainerView, TrainJobView
@@ -167,6 +169,86 @@ def jobset_refused(job: JobView, settings: Any) -> Iterator[Finding]:
                 ),
                 help=_JOBSET_HELP.get(reason.code, "Shorten the name, or write small letters, digits and '-' only."),
             )
+
+
+_OWN_ADDRESS = ("--rdzv", "--master-addr", "--master_addr", "MASTER_ADDR=", "PET_MASTER_ADDR=", "--standalone")
+
+
+@rule("TRN038", "rendezvous-host", Severity.ERROR, on=RuntimeView, yields_to=("TRN005", "TRN017", "RUN001"))
+def rendezvous_host(view: RuntimeView) -> Iterator[Finding]:
+    """The trainer's job of a torch or jax runtime is called node, under the TrainJob's own subdomain.
+
+    Trainer writes the address at which the ranks meet as fixed text: `NAME-node-0-0.NAME`, the first pod of a job
+    called node below a service of the TrainJob's name. Under another name of the job, another subdomain or without host
+    names that host does not exist, and all ranks wait until they time out.
+
+    Fix: call the job node, and leave network.subdomain and network.enableDNSHostnames out.
+    Silent: a command that brings an address of its own; TrainJobs without a trainer block, which get no address.
+    Bad: the job has another name (trainer-fabric-alone)
+        @@ replicatedJobs:
+        ~ - name: node => - name: trainer-node # <-
+    Bad: a subdomain of its own (trainer-torch)
+        @@ kind: TrainingRuntime
+          template:
+            spec:
+        +     network:
+        +       subdomain: ranks # <-
+              replicatedJobs:
+    Good: the name that Trainer writes (trainer-torch)
+        @@ kind: TrainJob
+    Good: mpi has its hosts in a file (trainer-mpi)
+        @@ kind: TrainingRuntime
+          template:
+            spec:
+        +     network:
+        +       subdomain: ranks
+              successPolicy:
+    Source: kubeflow/trainer@dc7656a pkg/runtime/framework/plugins/{torch,jax}.
+    """
+    if view.policy not in ("torch", "jax") or (view.users and all(u.trainer is None for u in view.users)):
+        return
+    job = next((j for j in view.jobs if j.string("template", "metadata", "labels", ANCESTOR_LABEL) == "trainer"), None)
+    spec = view.manifest.root.mapping("spec", "template", "spec")
+    if job is None or spec is None:
+        return
+    texts = [t for user in view.users if user.job is not None for pod in user.job.pods for t in (_started(pod),)]
+    if not view.users:
+        texts = ["\n".join(_scalars(job.mapping("template", "spec", "template", "spec")))]
+    if texts and all(any(word in text for word in _OWN_ADDRESS) for text in texts):
+        return
+    name = job.scalar("name")
+    if name is not None and not name.open and name.text != "node":
+        yield Finding(
+            Place(name),
+            f"The trainer's job is called '{name.text}' and Trainer's rendezvous address names a job 'node'; the host does not "
+            "exist and the ranks wait for ever.",
+            help="Call the replicated job 'node'.",
+        )
+    subdomain = spec.scalar("network", "subdomain")
+    own = {u.manifest.name for u in view.users}
+    if subdomain is not None and subdomain.value and not subdomain.open and own != {subdomain.text}:
+        yield Finding(
+            Place(subdomain),
+            f"The subdomain is '{subdomain.text}' and Trainer's rendezvous address has the TrainJob's name in its place; the host "
+            "does not exist and the ranks wait for ever.",
+            help="Remove 'subdomain': JobSet takes the TrainJob's name.",
+        )
+    hosts = spec.scalar("network", "enableDNSHostnames")
+    if hosts is not None and hosts.value is False:
+        yield Finding(
+            Place(hosts),
+            "'enableDNSHostnames' is false and Trainer's rendezvous address is a host name; it does not exist and the ranks wait "
+            "for ever.",
+            help="Remove 'enableDNSHostnames'.",
+        )
+
+
+def _started(pod: PodView) -> str:
+    return "\n".join(c.start_text for c in pod.main_containers)
+
+
+def _scalars(node: Node | None) -> list[str]:
+    return [n.text for n in node.walk() if isinstance(n, Scalar)] if node is not None else []
 
 
 @rule("TRN031", "torchtune-refused", Severity.ERROR, on=TrainJobView)
@@ -358,6 +440,8 @@ def policy_refused(view: TrainJobView) -> Iterator[Finding]:
           nodeSelector:
             pool: h100
         + schedulerName: volcano
+    Bad: fewer than no nodes (trainer-shipped)
+        ~ numNodes: 2 => numNodes: -1 # <-
     Bad: a word for a number, under 2.1 (trainer-shipped; trainer-version=2.1)
           numNodes: 2
         + numProcPerNode: all # <-
@@ -379,6 +463,13 @@ def policy_refused(view: TrainJobView) -> Iterator[Finding]:
         + numProcPerNode: auto
     Source: kubeflow/trainer@73c9bec, @dc7656a, @658725b pkg/runtime/framework/plugins.
     """
+    nodes = view.manifest.root.scalar("spec", "trainer", "numNodes")
+    if nodes is not None and isinstance(nodes.value, int) and not isinstance(nodes.value, bool) and nodes.value < 0:
+        yield Finding(
+            Place(nodes),
+            f"'numNodes' is {nodes.value}; Trainer takes it, and the API server refuses the Job: no pod is created.",
+            help="Write the number of nodes.",
+        )
     for reason in view.reasons(*_POLICY):
         entry = reason.node
         if reason.code == "R11" and isinstance(entry.parent, Sequence) and entry.parent.key == "env":

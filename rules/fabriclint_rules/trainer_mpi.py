@@ -78,6 +78,8 @@ def mpi_launcher(view: TrainerView) -> Iterator[Finding]:
         + resourcesPerNode: # <-
         +   limits:
         +     nvidia.com/gpu: 8
+    Bad: as many launchers as nodes (trainer-mpi)
+        ~ numNodes: 1 => numNodes: 4 # <-
     Good: workers by name, a user of its own (trainer-mpi)
         @@ kind: TrainJob
     Good: root with a copy of the key (trainer-mpi)
@@ -103,6 +105,7 @@ def mpi_launcher(view: TrainerView) -> Iterator[Finding]:
             yield from _jobs(view, block)
             yield from _key(view, block)
             yield from _success(view)
+            yield from _launchers(view)
 
 
 def _jobs(view: RuntimeView, block: Mapping) -> Iterator[Finding]:
@@ -214,6 +217,24 @@ def _success(view: RuntimeView) -> Iterator[Finding]:
         fix=Fix("add a successPolicy for the launcher", (AddField(spec, ("successPolicy",), wanted),))
         if policy is None
         else None,
+    )
+
+
+def _launchers(view: RuntimeView) -> Iterator[Finding]:
+    """mlPolicy.numNodes sizes the labelled job, which is the launcher."""
+    nodes = view.manifest.root.scalar("spec", "mlPolicy", "numNodes")
+    launcher = _named(view.jobs, names()["launcher"])
+    label = launcher.scalar("template", "metadata", "labels", ANCESTOR_LABEL) if launcher is not None else None
+    if nodes is None or not isinstance(nodes.value, int) or nodes.value < 2 or label is None or label.text != "trainer":
+        return
+    yield Finding(
+        Place(nodes),
+        f"Under mpi 'mlPolicy.numNodes' counts the job with the label, which is the launcher: {nodes.text} launchers start, each "
+        "with its own mpirun.",
+        help="Write 1 here; the number of workers is the TrainJob's numNodes.",
+        severity=Severity.WARNING,
+        related=(Related(Place(label, on_key=True), "The launcher carries the label."),),
+        fix=Fix("write 1", (SetValue(nodes, "1"),), Applicability.UNSAFE),
     )
 
 
