@@ -113,9 +113,12 @@ def render(report: Report) -> str:
     skipped = sum(n.code == "skipped-template" for n in report.notifications)
     if skipped:
         rest.append(f"{counted(skipped, 'template')} skipped")
-    fixable = sum(1 for f in report.findings if f.fix is not None and f.fix.edits and f.suppressed is None)
-    if fixable:
-        rest.append(f"{fixable} fixable")
+    fixes = [f.fix for f in report.findings if f.fix is not None and f.fix.edits and f.suppressed is None]
+    safe = sum(1 for fix in fixes if fix.applicability == "safe")
+    if safe:
+        rest.append(f"{safe} fixable with --fix")
+    if len(fixes) > safe:
+        rest.append(f"{len(fixes) - safe} fixable with --unsafe-fixes")
     looked = f"{counted(s.workloads, 'workload')} in {counted(s.files, 'file')}"
     tail = f"; {', '.join(rest)}" if rest else ""
     if s.errors or s.warnings:
