@@ -203,3 +203,9 @@ def test_completion_knows_the_commands_and_their_options(fabriclint, shell):
 
 def test_an_unknown_shell_is_2(fabriclint):
     assert fabriclint("completion", "tcsh").code == 2
+
+
+def test_suppressed_findings_in_sarif_come_with_a_warning(fabriclint, faulty, tmp_path):
+    assert "alert" not in fabriclint("check", "-o", "sarif").err
+    ran = fabriclint("check", "--show-suppressed", "--output-file", f"sarif={tmp_path / 'a.sarif'}")
+    assert "it would open an alert for each suppressed finding" in ran.err

@@ -293,6 +293,10 @@ def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> i
     if options.verbose:
         for settings, found in request.groups:
             sys.stderr.write(f"fabriclint: {len(found)} files with {settings.file or 'no configuration'}\n")
+    if options.show_suppressed and "sarif" in (request.format, *(kind for kind, _ in outputs)):
+        sys.stderr.write(
+            "fabriclint: code scanning ignores suppressions in SARIF: it would open an alert for each suppressed finding.\n"
+        )
     failed = any(n.level == "error" for n in report.notifications)
     least = Severity(options.fail_on).rank
     counted = [f for f in report.findings if f.suppressed is None and Severity(f.severity).rank <= least]
