@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fabriclint.kinds import ANCESTOR_LABEL
 from fabriclint.node import Mapping, Node, Scalar, Sequence
-from fabriclint.rule import AddField, Applicability, Finding, Fix, Place, Related, SetValue, Severity, rule
+from fabriclint.rule import AddField, Applicability, Finding, Fix, Place, Related, Remove, SetValue, Severity, rule
 from fabriclint.views import RuntimeView, TrainerView, TrainJobView
 from fabriclint.workload import gpu_quantity
 from fabriclint_schemas.trainer.load import names
@@ -234,7 +234,7 @@ def _launchers(view: RuntimeView) -> Iterator[Finding]:
         help="Write 1 here; the number of workers is the TrainJob's numNodes.",
         severity=Severity.WARNING,
         related=(Related(Place(label, on_key=True), "The launcher carries the label."),),
-        fix=Fix("write 1", (SetValue(nodes, "1"),), Applicability.UNSAFE),
+        fix=Fix("remove numNodes", (Remove(nodes),), Applicability.UNSAFE),
     )
 
 

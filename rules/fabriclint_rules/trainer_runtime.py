@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fabriclint.kinds import ANCESTOR_LABEL as LABEL
 from fabriclint.node import Mapping, Scalar
 from fabriclint.pod import WorkerPod
-from fabriclint.rule import AddField, Applicability, Finding, Fix, Place, Related, SetValue, Severity, rule
+from fabriclint.rule import AddField, Applicability, Finding, Fix, Place, Related, Remove, SetValue, Severity, rule
 from fabriclint.trainer.lookup import GROUP, KINDS, reference
 from fabriclint.views import RuntimeView, TrainJobView
 from fabriclint_schemas.trainer.load import names
@@ -486,7 +486,7 @@ def replicated_job_replicas(view: RuntimeView) -> Iterator[Finding]:
             f"The replicated job '{job.string('name')}' has 'replicas: {replicas.text}' and is one that Trainer fills in; its "
             "webhook rejects the runtime.",
             help="Write 1, and give the number of nodes as mlPolicy.numNodes.",
-            fix=Fix("write 1", (SetValue(replicas, "1"),), Applicability.UNSAFE),
+            fix=Fix("remove replicas", (Remove(replicas),), Applicability.UNSAFE),
         )
 
 
