@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabriclint.cli.check import Request, UsageError, report_of
+from fabriclint.fix.diff import unified
 from fabriclint.fix.mend import Mended, encode, mend
 
 if TYPE_CHECKING:
@@ -115,18 +116,3 @@ def _print_diff(request: Request, mended: Mended, report: Report) -> int:
     least = Severity(request.options.fail_on).rank
     counted = any(f.suppressed is None and Severity(f.severity).rank <= least for f in report.findings)
     return 1 if (counted or mended.after) and not request.options.exit_zero else 0
-
-
-def unified(path: str, before: str, after: str) -> str:
-    """A unified diff that `patch` and `git apply` take, line breaks as they are in the file."""
-    import difflib
-
-    made = difflib.unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
-
-
-def _lines(text: str) -> list[str]:
-    """Lines as patch counts them: only LF ends one."""
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return lines if lines[-1] else lines[:-1]

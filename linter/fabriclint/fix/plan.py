@@ -39,7 +39,7 @@ class Planner:
 
     def __init__(self) -> None:
         self._styles: dict[int, tuple[Document, Style]] = {}
-        self._read: dict[int, tuple[Source, list[str]]] = {}
+        self._read: dict[int, tuple[Source, list[tuple[int, int, str]]]] = {}
 
     def plan(self, fix: Fix) -> Plan:
         """The edits of a fix. Raises RefusedError with the reason when it is not to be made."""
@@ -67,7 +67,7 @@ class Planner:
             part = Part(source, _merged(edits[key]), tuple(changes.get(key, ())))
             if overlap(part.edits):
                 raise RefusedError("its changes overlap")
-            if not self.holds(source, apply_edits(source.text, part.edits), part.changes):
+            if not self.holds(source, part.edits, part.changes):
                 raise RefusedError(_why(part))
             parts.append(part)
         return Plan(tuple(parts))
@@ -111,26 +111,45 @@ class Planner:
         if read.root is None or canonical(read.root) != model.canonical():
             raise RefusedError("the edited text would not read as meant")
 
-    def holds(self, source: Source, text: str, changes: Iterable[tuple[Document, NodeChange]]) -> bool:
-        """Whether an edited text reads as the original does after the changes, document by document."""
-        from fabriclint.source import parse
+    def holds(self, source: Source, edits: Iterable[Edit], changes: Iterable[tuple[Document, NodeChange]]) -> bool:
+        """Whether the edited text reads as the original does after the changes, document by document.
 
-        known = self._read.get(id(source))
-        if known is None:
-            original = Source(source.uri, source.text)
-            known = self._read[id(source)] = (source, [canonical(d.root) for d in parse(original)])
-        wanted = list(known[1])
+        Of edits within one document only that one is read again: a stream may hold hundreds.
+        """
+        edits = list(edits)
+        known = self._documents(source)
+        wanted = {number: value for number, (_, _, value) in enumerate(known)}
         by_document: dict[int, tuple[Document, list[NodeChange]]] = {}
         for document, change in changes:
             by_document.setdefault(id(document), (document, []))[1].append(change)
         for document, some in by_document.values():
-            if document.root is None or document.index >= len(wanted):
+            if document.root is None or document.index not in wanted:
                 return False
             model = Model(document.root)
             model.change(some)
             wanted[document.index] = model.canonical()
-        edited = Source(source.uri, text)
-        return [canonical(d.root) for d in parse(edited)] == wanted
+        first, last = min(e.start for e in edits), max(e.end for e in edits)
+        for number, (start, end, _) in enumerate(known):
+            if start <= first and last <= end and {d.index for d, _ in by_document.values()} <= {number}:
+                inside = [Edit(e.start - start, e.end - start, e.text) for e in edits]
+                return _values(source.uri, apply_edits(source.text[start:end], inside)) == [wanted[number]]
+        return _values(source.uri, apply_edits(source.text, edits)) == list(wanted.values())
+
+    def _documents(self, source: Source) -> list[tuple[int, int, str]]:
+        """Start, end and value of each document of a source."""
+        from fabriclint.source import parse
+
+        known = self._read.get(id(source))
+        if known is None:
+            documents = parse(Source(source.uri, source.text))
+            known = self._read[id(source)] = (source, [(d.start, d.end, canonical(d.root)) for d in documents])
+        return known[1]
+
+
+def _values(uri: str, text: str) -> list[str]:
+    from fabriclint.source import parse
+
+    return [canonical(d.root) for d in parse(Source(uri, text))]
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -198,9 +217,9 @@ def combine(plans: Iterable[Plan], planner: Planner) -> tuple[dict[str, str], li
 
 def _together(source: Source, plans: Iterable[Plan], planner: Planner) -> bool:
     parts = [part for plan in plans for part in plan.parts if part.source is source]
-    text = apply_edits(source.text, (e for part in parts for e in part.edits))
+    edits = [e for part in parts for e in part.edits]
     try:
-        return planner.holds(source, text, (c for part in parts for c in part.changes))
+        return not edits or planner.holds(source, edits, (c for part in parts for c in part.changes))
     except RefusedError:
         return False
 
