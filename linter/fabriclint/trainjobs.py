@@ -14,7 +14,7 @@ from fabriclint.document import Manifest
 from fabriclint.kinds import jobset_sites
 from fabriclint.trainer.job_patch import FIELDS, given, patch_field
 from fabriclint.trainer.landing import TrainJobLanding
-from fabriclint.trainer.lookup import GROUP, KINDS, RuntimeLookup, reference
+from fabriclint.trainer.lookup import GROUP, KINDS, reference
 from fabriclint.trainer.mended import OneRuntime, meant
 from fabriclint.trainer.resolve import resolve
 from fabriclint.views import JobView, TrainJobView

@@ -106,4 +106,4 @@ def test_a_file_that_is_a_manifest_only_after_substitution_is_skipped_with_a_not
     text = SUBSTITUTED.replace("spec:\n  mlPolicy", "spec:\n  ${POLICY_BLOCK}\n  mlPolicy", 1)
     made = report(text)
     assert [f for f in made.findings if f.severity == "error"] == []
-    assert any("job.yaml" == n.path for n in made.notifications)
+    assert any(n.path == "job.yaml" for n in made.notifications)
