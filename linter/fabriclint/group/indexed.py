@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def group(making: Making) -> GroupView:
     """The group of a numbered job."""
     how = making.row.get("shape", "job")
+    if how != "jobset" and not making.job.pods:
+        return making.group([])
     return {"jobset": _jobset, "statefulset": _statefulset, "pod": _pod, "job": _job}[how](making)
 
 
