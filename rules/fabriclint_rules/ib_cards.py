@@ -28,7 +28,7 @@ class CardList:
         self.excludes = text.startswith("^")
         rest = text.removeprefix("^")
         self.exact = rest.startswith("=")
-        self.entries = [e for e in rest.removeprefix("=").split(",") if e][:_MOST]
+        self.entries = [e for e in rest.removeprefix("=").split(",") if e.partition(":")[0]][:_MOST]
 
     @property
     def names(self) -> list[str]:
