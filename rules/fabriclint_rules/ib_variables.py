@@ -106,10 +106,12 @@ def _disabled(pod: WorkerPod) -> Iterator[Finding]:
             fix=_set_fix(variable, "0"),
         )
         return
+    pinned = (told(pod, "NCCL_NET") or "").lower() == "ib"
+    then = "NCCL, whose NCCL_NET asks for it, stops" if pinned else "the job runs over TCP"
     read = "" if exact_integer(text) else f", which NCCL reads as {number}"
     yield pod.finding(
         variable.place,
-        f"NCCL_IB_DISABLE is '{text}'{read}: InfiniBand is switched off and the job runs over TCP.",
+        f"NCCL_IB_DISABLE is '{text}'{read}: InfiniBand is switched off and {then}.",
         help='Remove the variable or write "0".',
         fix=_set_fix(variable, "0"),
     )
