@@ -252,7 +252,8 @@ def env_profile_not_sourced(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         plain = plain and not (launch.open or launch.unseen or launch.refused or starting.start.probe)
         plain = plain and not re.search(r"(?m)^-\w*l\w*$|^--login$", starting.start_text)
         plain = plain and not any(c.env.open for c in containers)
-    quiet = not plain or pod.workload.kind in _RAY
+    alone = pod.multi_node is False and pod.workload.kind != "Pod"
+    quiet = not plain or alone or pod.workload.kind in _RAY
     shown = starting or worker
     word = next((w for w in reversed(shown.words) if isinstance(w.value, str)), None)
     place = shown.name_place
@@ -910,7 +911,7 @@ def wrong_fabric_env(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
                 f"{profile['title']} does not read {'it' if len(found) == 1 else 'them'}.",
                 help="Take the variables of the other fabric away.",
                 silences=("POD011", "EFA001", "IB001"),
-                severity=None if prefix.startswith("NCCL_") and not prefix.startswith("NCCL_IB") else Severity.WARNING,
+                severity=None if prefix.startswith("NCCL_") else Severity.WARNING,
             )
             return
 

@@ -41,7 +41,13 @@ def _libraries(pod: WorkerPod, container: ContainerView) -> tuple[str, Mapping |
             mixed = mount
         elif where in places or host not in hosts:
             return "open", mount
-    return ("mixed", mixed) if mixed is not None else ("none", None)
+    if mixed is not None:
+        return "mixed", mixed
+    for mount in container.mounts:
+        where, host = mount.string("mountPath") or "", host_path(pod, mount)
+        if "lib64" in where or (isinstance(host, str) and "nvidia" in host):
+            return "open", mount
+    return "none", None
 
 
 def _mixed(pod: WorkerPod, container: ContainerView, mount: Mapping) -> Finding:
