@@ -442,6 +442,7 @@ def nic_displaced(view: PlacedJob) -> Iterator[Finding]:
         ~ parallelism: 2 => parallelism: 1
         ~ completions: 2 => completions: 1
         @@ networking.gke.io/interfaces: # <-
+        ~ --nnodes=2 => --nnodes=1
     Good: eth1 to eth8 on every node (tcpxo-jobset; snapshot=snapshot-gke.yaml)
         @@ networking.gke.io/interfaces:
     Good: a job that does not use these NICs (fit-claims; snapshot=snapshot-gke-displaced.yaml)

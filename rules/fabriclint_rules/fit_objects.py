@@ -621,6 +621,7 @@ def installer_missing(view: PlacedJob) -> Iterator[Finding]:
         ~ completions: 2 => completions: 1
         @@ devices.gke.io/container.tcpxo-daemon: # <-
         @@ image: mirror.example/gpudirect-tcpxo/tcpgpudmarxd-dev # <-
+        ~ --nnodes=2 => --nnodes=1
     Good: both are there (tcpxo-jobset; snapshot=snapshot-gke.yaml)
         @@ kind: JobSet
     Good: DaemonSets that were not collected, and a pod that needs none (fit-job; snapshot=snapshot-eks.yaml)
