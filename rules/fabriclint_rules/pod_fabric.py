@@ -170,6 +170,7 @@ def multi_node_without_fabric(job: JobView) -> Iterator[Finding]:
         - rdma/ib: 8
     Good: half a node (pod-lws)
         ~ registry.example/serve:3 => 111122223333.dkr.ecr.us-east-1.amazonaws.com/serve:3
+        ~ --nproc-per-node=8 => --nproc-per-node=4
         ~ nvidia.com/gpu: 8 => nvidia.com/gpu: 4
         - vpc.amazonaws.com/efa: 32
     Source: NVIDIA AICR, "Attaching a Training Workload to the Cluster Fabric"; NVIDIA NCCL user guide, networking.
@@ -399,7 +400,9 @@ def partial_node(pod: WorkerPod) -> Iterator[Finding]:
         ~ nvidia.com/gpu: 8 => nvidia.com/gpu: 4
         ~ rdma/ib: 8 => nvidia.com/hostdev: 8  # <-
     Bad: all virtual functions and two GPUs (pod-mpijob)
-        @@ mpirun
+        ~ slotsPerWorker: 8 => slotsPerWorker: 2
+        ~ -np, "16" => -np, "4"
+        @@ Worker:
         + nodeSelector:
         +   node.kubernetes.io/instance-type: BM.GPU.H100.8
           containers:
@@ -412,7 +415,9 @@ def partial_node(pod: WorkerPod) -> Iterator[Finding]:
         ~ nvidia.com/gpu: 8 => nvidia.com/gpu: 4
         ~ rdma/ib: 8 => nvidia.com/hostdev: 4
     Good: a shared device (pod-mpijob)
-        @@ mpirun
+        ~ slotsPerWorker: 8 => slotsPerWorker: 2
+        ~ -np, "16" => -np, "4"
+        @@ Worker:
         + nodeSelector:
         +   node.kubernetes.io/instance-type: BM.GPU.H100.8
           containers:

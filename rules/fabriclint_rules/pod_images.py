@@ -42,6 +42,7 @@ def image_mismatch(job: JobView) -> Iterator[Finding]:
     Good: the roles have other numbers of GPUs (pod-leader)
         @@ workerTemplate
         ~ registry.example/serve:3 => registry.example/serve:3-debug
+        ~ --nproc-per-node=8 => --nproc-per-node=4
         ~ nvidia.com/gpu: 8 => nvidia.com/gpu: 4
     Good: the launcher has an image of its own (pod-mpijob)
         ~ registry.example/train:1 => registry.example/launch:9

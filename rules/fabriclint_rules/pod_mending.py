@@ -32,20 +32,19 @@ def carries_security(container: ContainerView) -> bool:
 def add_volume_and_mount(container: ContainerView, volume: dict[str, Any], path: str, message: str) -> Fix | None:
     """Add a volume to the pod and mount it; None where the file has no place for it."""
     pod = container.pod
-    mount = {"name": volume["name"], "mountPath": path}
-    if volume["name"] in pod.volumes:
+    there = pod.volumes.get(volume["name"])
+    if there is not None and there.string("emptyDir", "medium") != "Memory":
         return None
+    mount = {"name": volume["name"], "mountPath": path}
     if stands_in_trainjob(container):
-        return _patched(container, {"volumeMounts": [mount]}, {"volumes": [volume]}, message)
+        of_pod = {"volumes": [volume]} if there is None else {}
+        return _patched(container, {"volumeMounts": [mount]}, of_pod, message)
     if pod.site.form not in ("template", "podspec"):
         return None
-    return Fix(
-        message,
-        (
-            AddField(container.node, ("volumeMounts",), [mount], append=True),
-            AddField(pod.spec, ("volumes",), [volume], append=True),
-        ),
-    )
+    changes: list[Change] = [AddField(container.node, ("volumeMounts",), [mount], append=True)]
+    if there is None:
+        changes.append(AddField(pod.spec, ("volumes",), [volume], append=True))
+    return Fix(message, tuple(changes))
 
 
 def add_capability(container: ContainerView, name: str) -> Fix | None:
