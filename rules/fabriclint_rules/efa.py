@@ -400,15 +400,14 @@ def _extra_devices(pod: PodView) -> Iterator[Finding]:
             admitted = machines(pod) or ()
             fatal = bool(admitted) and all(t.name in eks()["foreign verbs devices"] for t in admitted)
             end = (
-                f"on '{admitted[0].name}' two of them are no EFA, libfabric finds no provider and NCCL falls back to TCP."
+                f"two on '{admitted[0].name}' are no EFA, libfabric finds no provider and NCCL falls back to TCP."
                 if fatal
                 else "one that libfabric may not open loses all of EFA."
             )
             name = mount.at("name")
             yield pod.finding(
                 Place(name if name is not None else mount),
-                f"The container '{container.name}' asks for EFA and mounts the host's '{_VERBS}'; it sees every verbs device of the "
-                f"node: {end}",
+                f"The container '{container.name}' asks for EFA and sees all verbs devices of the host by '{_VERBS}'; {end}",
                 help=f"Remove the mount; '{EFA}' brings the container its devices.",
                 severity=Severity.ERROR if fatal else None,
                 related=(Related(Place(path), "The host's devices are named here."),),

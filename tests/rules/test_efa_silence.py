@@ -224,3 +224,60 @@ def test_findings_of_the_contract_say_how_to_end_them() -> None:
     report = assemble(lint([], settings, stdin=("job.yaml", text.encode())), settings, ReportOptions())
     (finding,) = [f for f in report.findings if f.code == "EFA003"]
     assert "contract: generic" in finding.help
+
+
+MPI_RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: mpi-efa, namespace: ml}
+spec:
+  mlPolicy:
+    numNodes: 2
+    mpi: {numProcPerNode: 8, mpiImplementation: OpenMPI}
+  template:
+    spec:
+      network: {publishNotReadyAddresses: true}
+      successPolicy: {operator: All, targetReplicatedJobs: [launcher]}
+      replicatedJobs:
+        - name: launcher
+          template:
+            spec:
+              template:
+                spec:
+                  containers:
+                    - name: node
+                      image: registry.example/check-efa:1
+                      command: [bash, -c]
+                      args:
+                        - |
+                          mpirun -np 16 -N 8 -x FI_PROVIDER=efa -x FI_EFA_FORK_SAFE=1 \\
+                            -x NCCL_SOCKET_IFNAME=eth0 -x NCCL_NET='AWS Libfabric' python check.py
+        - name: node
+          template:
+            spec:
+              template:
+                spec:
+                  nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}
+                  containers:
+                    - name: node
+                      image: registry.example/check-efa:1
+                      command: [/usr/sbin/sshd, -De]
+                      resources: {limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 32}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: check, namespace: ml}
+spec:
+  runtimeRef: {name: mpi-efa, kind: TrainingRuntime}
+  trainer: {numNodes: 2}
+"""
+
+
+def test_a_trainjob_whose_variables_are_all_on_mpirun_is_right() -> None:
+    assert found(MPI_RUNTIME) == []
+
+
+def test_what_mpirun_does_not_hand_on_is_missing_at_the_launchers_command() -> None:
+    line = next(n for n, text in enumerate(MPI_RUNTIME.split("\n"), 1) if "args:" in text)
+    assert found(MPI_RUNTIME.replace(" -x FI_EFA_FORK_SAFE=1", "")) == [("EFA003", "warning", line)]
+    assert found(MPI_RUNTIME.replace("-x NCCL_SOCKET_IFNAME=eth0 ", "")) == [("EFA004", "warning", line)]
