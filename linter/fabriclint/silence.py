@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabriclint.finding import Finding, Place, Severity
+from fabriclint.group import GroupView
 from fabriclint.node import Node
 from fabriclint.pod import PodView
 from fabriclint.workload import Workload
@@ -100,6 +101,8 @@ def _without_consequences(
             if codes & by_subject.get(id(f.subject), set()):
                 continue
             scope = _scope(f, templates)
+            if isinstance(f.subject, GroupView):  # what is said of a whole job follows from each of its pods
+                scope = scope._replace(template=None)
             if any(
                 code in codes and _reaches(template, of_pod, scope)
                 for about in scope.objects
