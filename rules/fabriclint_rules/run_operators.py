@@ -181,21 +181,18 @@ def no_pods(group: GroupView) -> Iterator[Finding]:
         @@ workerGroupSpecs:
           - groupName: gpu  # <-
         -   replicas: 2
-    Bad: no workers (run-pytorchjob)
-        @@ Worker:
-        - replicas: 3
+    Bad: no jobs of a JobSet's ranks (run-jobset)
+        - replicas: 1
         + replicas: 0  # <-
     Good: a Ray group that may grow (run-raycluster)
         @@ workerGroupSpecs:
         - replicas: 2
         + minReplicas: 0
         + maxReplicas: 8
-    Good: a suspended job (run-pytorchjob)
+    Good: a suspended job (run-jobset)
         @@ spec:
-        +   runPolicy:
-        +     suspend: true
-        @@ Worker:
-        ~ replicas: 3 => replicas: 0
+        +   suspend: true
+        ~ replicas: 1 => replicas: 0
     Good: groups that are scaled up later (run-leaderworkerset)
         ~ replicas: 2 => replicas: 0
     Source: volcano-sh/volcano@0a56ed3 pkg/controllers/job; ray-project/kuberay@59d663a

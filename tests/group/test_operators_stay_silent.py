@@ -66,14 +66,9 @@ SILENT = {
     "a task that waits for another": changed("volcano", ("    - name: worker\n", "    - name: worker\n      dependsOn: {name: [master]}\n")),
     "a JobSet's second job depends on the first": changed("jobset").replace("backoffLimit: 0", "backoffLimit: 1"),
     "a JobSet's name that just fits": changed("jobset", ("name: weather\n", f"name: {'w' * 47}\n")),
-    "a suspended job of no workers": changed(
-        "pytorchjob", ("spec:\n  nproc", "spec:\n  runPolicy: {suspend: true}\n  nproc"), ("replicas: 3", "replicas: 0")
-    ),
+    "a suspended job of no workers": changed("jobset", ("spec:\n", "spec:\n  suspend: true\n"), ("replicas: 1", "replicas: 0")),
     "a paused Job": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: fold}\nspec:\n  parallelism: 0\n  template:\n    spec:\n"
     "      containers: [{name: a, image: 'a:1', resources: {limits: {nvidia.com/gpu: 1}}}]\n",
-    "an elastic job that begins without workers": changed(
-        "pytorchjob", ("spec:\n  nproc", "spec:\n  elasticPolicy: {maxReplicas: 4}\n  nproc"), ("replicas: 3", "replicas: 0")
-    ),
     "a generated name": changed("jobset", ("name: weather\n", "generateName: weather-\n")),
     "Kueue's manager": changed(
         "pytorchjob", ("spec:\n  nproc", "spec:\n  runPolicy: {managedBy: kueue.x-k8s.io/multikueue}\n  nproc")

@@ -29,7 +29,6 @@ def group(making: Making) -> GroupView:
         pods = UNKNOWN if pod.site.pods is None else pod.site.pods
         hosts = Hosts(f"{making.name}-{lower}-{{}}", (pods,), (0,), bare=True) if isinstance(making.name, str) else None
         role = making.role(pod, lower, pods, hosts=hosts, restart=_restart(making, pod.site.owner))
-        role.scalable = bool(shared["elastic"]) and lower == "worker"
         facts = _facts_of(making, shared, lower, before)
         making.inject(role, facts)
         before = UNKNOWN if isinstance(before, Unknown) or isinstance(pods, Unknown) else before + pods
