@@ -34,6 +34,8 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/sarif.py
+	$(BIN)/python benchmarks/verify.py
+	$(BIN)/python benchmarks/cluster.py
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
