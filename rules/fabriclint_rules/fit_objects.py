@@ -41,6 +41,8 @@ def network_not_found(view: PlacedJob) -> Iterator[Finding]:
         ~ "network":"gpu-nic-7" => "network":"other-gpu-nic-7"
     Good: the cluster's names (tcpxo-jobset; snapshot=snapshot-gke.yaml)
         @@ networking.gke.io/interfaces:
+    Good: a snapshot without networks (tcpxo-jobset; snapshot=snapshot-namespaces.yaml)
+        @@ networking.gke.io/interfaces:
     Source: GoogleCloudPlatform/gke-networking-api@f5ca9a2 apis/network/v1.
     """
     snapshot = view.snapshot

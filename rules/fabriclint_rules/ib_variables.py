@@ -287,6 +287,9 @@ def host_network_ifname(job: JobView) -> Iterator[Finding]:
     Bad: eth0 of some host (ib-host)
         ~ value: eth0 => value: eth0  # <-
         ~ rdma/hca_shared_devices_a: 1 => rdma/fabric: 1
+    Bad: the exact name, which the host may not have either (ib-host)
+        ~ value: eth0 => value: "=eth0"  # <-
+        ~ rdma/hca_shared_devices_a: 1 => rdma/fabric: 1
     Good: the profile knows the host (ib-host)
         ~ value: eth0 => value: eth0
     Good: two names (ib-host)

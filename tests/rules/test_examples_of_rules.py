@@ -63,3 +63,15 @@ def test_a_base_gives_nothing_by_itself(base: Any) -> None:
     if base.stem.startswith("snapshot"):
         pytest.skip("a snapshot is not linted")
     assert findings(Example(base.read_text()), "NONE") == []
+
+
+#: Rules over any kind show it on more of them.
+THREE = ("RUN", "DEV", "POD014", "POD015", "POD016", "POD017", "POD018", "POD019")
+
+
+@pytest.mark.parametrize("rule", builtin_pack().load(), ids=lambda r: r.code)
+def test_a_rule_has_examples_of_both_kinds(rule: Rule) -> None:
+    kinds = [kind for kind, _, _ in page(rule).examples_as_written]
+    least = 3 if rule.code.startswith(THREE) else 2
+    assert kinds.count("Bad") >= least
+    assert kinds.count("Good") >= least
