@@ -43,7 +43,9 @@ def _ranks_share(worker: ContainerView, job: JobView) -> str | None:
     return f"{gpus} GPUs" if gpus >= 2 else None
 
 
-@rule("POD001", "missing-shm", Severity.WARNING, on=JobView, also=(Severity.ERROR, Severity.NOTE))
+@rule(
+    "POD001", "missing-shm", Severity.WARNING, on=JobView, also=(Severity.ERROR, Severity.NOTE), yields_to=("DOC005",)
+)
 def missing_shm(job: JobView) -> Iterator[Finding]:
     """A worker with several GPUs has a memory-backed /dev/shm.
 
