@@ -1,0 +1,290 @@
+"""RUN: what Kubernetes and the launcher make of the words of a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fabriclint.group import GroupView, RoleGroup
+from fabriclint.launch import Certainty
+from fabriclint.node import Mapping, Node, Scalar, Sequence
+from fabriclint.pod import ContainerView
+from fabriclint.rule import Finding, Place, Severity, rule
+
+_DOLLAR = re.compile(r"(?<!\$)\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_]\w*)\)")
+#: Variables that links to Services may define.
+_OF_SERVICE = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT\w*|PORT|PORT_\w+)")
+#: Programs that read words again, or hand them to a shell on another host.
+_READ_AGAIN = re.compile(
+    r"(ba|da|z|k|a|fi|c|tc)?sh|busybox|env|envsubst|eval|ssh|pdsh|su|sudo|gosu|xargs|parallel|make|horovodrun|deepspeed|"
+    r"kubectl|tini|dumb-init|.*\.(sh|bash)|.*entrypoint.*"
+)
+#: Launchers whose options are recorded for more than one release.
+_OPTIONS_KNOWN = ("openmpi", "mpi", "hydra", "sglang", "vllm")
+
+
+@rule("RUN005", "command-in-one-word", Severity.ERROR, on=GroupView)
+def command_in_one_word(group: GroupView) -> Iterator[Finding]:
+    """The program and its arguments are words of their own.
+
+    No shell reads `command`: its first entry is the name of a file. With arguments in the same entry the container's
+    runtime looks for a file of that long name, and the container never starts.
+
+    Fix: write each word as an entry of its own, or `[bash, -c, "..."]`.
+
+    Silent: what a shell reads; a path with a space in it; text that a template fills in; `args` of an image's own program.
+
+    Bad: torchrun with its options (run-pytorchjob)
+        @@ Master:
+        ~ [torchrun, train.py] => ["torchrun train.py"]  # <-
+    Bad: a path with options behind it (run-jobset)
+        ~ [python, forecast.py] => ["/usr/bin/python -u forecast.py"]  # <-
+    Bad: the first entry only (run-leaderworkerset)
+        ~ [serve-engine] => ["serve-engine big", --port=80]  # <-
+    Good: a shell reads it (run-pytorchjob)
+        @@ Master:
+        ~ [torchrun, train.py] => [bash, -c, "torchrun train.py"]
+    Good: a program whose path has a space (run-jobset)
+        ~ [python, forecast.py] => ["/opt/big model/forecast", --fast]
+    Good: a command that a template fills in (run-leaderworkerset)
+        ~ [serve-engine] => ["{{ engine command }}"]
+    Source: kubernetes v1.35.2 pkg/kubelet/container; opencontainers/runtime-spec config.md (process.args)
+    """
+    for role in group.roles:
+        for container in role.pod.containers:
+            listed = container.node.at("command")
+            if not isinstance(listed, Sequence) or not listed.items:
+                continue
+            first = listed.items[0]
+            if not isinstance(first, Scalar) or not isinstance(first.value, str) or first.open:
+                continue
+            head, *rest = first.value.split()[:40] or [""]
+            if not rest or "$(" in head or ("/" in head and not any(w.startswith("-") for w in rest)):
+                continue
+            shown = " ".join([head, *rest])
+            shown = shown if len(shown) <= 60 else shown[:57] + "..."
+            yield Finding(
+                Place(first),
+                f"the first entry of 'command' is '{shown}', and no shell takes it apart; no program has that name and the "
+                "container does not start.",
+                "Write each word as an entry of its own, or put `bash`, `-c` in front.",
+            )
+
+
+@rule(
+    "RUN004",
+    "unexpanded-variable",
+    Severity.WARNING,
+    on=GroupView,
+    yields_on_line=("EFA006", "RUN005", "TRN014", "DOC003"),
+    also=(Severity.NOTE,),
+)
+def unexpanded_variable(group: GroupView) -> Iterator[Finding]:
+    """A variable stands where something expands it, in the form that is expanded there.
+
+    Kubernetes knows one form, `$(NAME)`, in command, args and the values of env; `$NAME` and `${NAME}` are for shells.
+    In a value of env it sees only what stands before it in the list: what a controller appends, and what the image
+    brings, is not there yet. What is not expanded reaches the program as it is written.
+
+    Fix: `$(NAME)` in place of `$NAME`, or a shell in front; in env move the variable below the one that it uses.
+
+    Silent: `$(NAME)` in command and args; `$$` (an escape); words that a shell or a script reads; names that a ConfigMap
+    out of view, or a Service, may bring.
+
+    Bad: no shell reads the words (run-pytorchjob)
+        @@ Master:
+        ~ [torchrun, train.py] => [torchrun, train.py, --store=$MASTER_ADDR]  # <-
+    Bad: the controller puts the index behind the list (run-jobset)
+        - command: [python, forecast.py]
+        + command: [python, forecast.py]
+        + env:
+        +   - name: SHARD
+        +     value: shard-$(JOB_COMPLETION_INDEX)  # <-
+    Bad: the variable stands further down (run-leaderworkerset)
+        - command: [serve-engine]
+        + command: [serve-engine]
+        + env:
+        +   - name: CACHE
+        +     value: $(ROOT)/cache  # <-
+        +   - name: ROOT
+        +     value: /data
+    Good: the form of Kubernetes (run-pytorchjob)
+        @@ Master:
+        ~ [torchrun, train.py] => [torchrun, train.py, --store=$(MASTER_ADDR)]
+    Good: a shell reads it (run-jobset)
+        ~ [python, forecast.py] => [bash, -c, "python forecast.py --shard=$JOB_COMPLETION_INDEX"]
+    Good: what the controller puts first is there (run-leaderworkerset)
+        - command: [serve-engine]
+        + command: [serve-engine]
+        + env:
+        +   - name: HEAD
+        +     value: $(LWS_LEADER_ADDRESS):5000
+    Source: kubernetes v1.35.2 third_party/forked/golang/expansion, pkg/kubelet/kubelet_pods.go
+    """
+    for role in group.roles:
+        for container in role.pod.containers:
+            yield from _words(role, container)
+            if "eval" not in container.start_text:
+                yield from _values(role, container)
+
+
+def _defined(role: RoleGroup, container: ContainerView) -> set[str]:
+    """Names that the container's env holds in the end."""
+    names = set(container.env.variables) | {"HOSTNAME"}
+    if role.sets(container):
+        names |= set(role.injected)
+    return names
+
+
+def _words(role: RoleGroup, container: ContainerView) -> Iterator[Finding]:
+    """`$NAME` in a word that no shell reads, of a name that the container has."""
+    if not isinstance(container.node.at("command"), Sequence):
+        return
+    names = _defined(role, container)
+    # A value that is its own name's `${NAME}` is filled in by another program, which goes over the words too.
+    if any(_filled_in(name, v.place.node) for name, v in container.env.variables.items()):
+        return
+    for word in container.words:
+        if not isinstance(word.value, str) or (word.open and "{{" in word.value):
+            return
+        if _READ_AGAIN.fullmatch(word.value.rsplit("/", 1)[-1]) or any(c in word.value for c in "\n;|&"):
+            return
+        found = [m for m in _DOLLAR.finditer(word.value) if (m[1] or m[2]) in names]
+        if found:
+            yield Finding(
+                Place(word, within=found[0].span()),
+                f"no shell reads {_listed(found)} here, and Kubernetes expands only the form $(NAME); the program gets the "
+                "text as it is written.",
+                f"Write {', '.join(sorted({f'$({m[1] or m[2]})' for m in found}))}.",
+            )
+
+
+def _filled_in(name: str, node: Node) -> bool:
+    """Whether a variable's value is a place for that variable's value in the shell of whoever applies the file."""
+    return isinstance(node, Scalar) and node.text in (f"${{{name}}}", f"${name}")
+
+
+def _values(role: RoleGroup, container: ContainerView) -> Iterator[Finding]:
+    """`$(NAME)` and `$NAME` in values of env."""
+    listed = container.node.at("env")
+    if not isinstance(listed, Sequence):
+        return
+    entries = [e for e in listed.items if isinstance(e, Mapping)]
+    if len(entries) != len(listed.items):
+        return
+    own = {e.string("name") or "" for e in entries}
+    before = {n for n, v in container.env.variables.items() if v.origin == "envFrom"}
+    injected = set(role.injected) if role.sets(container) else set()
+    if role.wins == "first":
+        before |= injected
+    foreign = role.pod.workload.landing is not None or role.pod.workload.runtime_alone
+    for entry in entries:
+        node = entry.at("value")
+        text = node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
+        if isinstance(node, Scalar) and text and "\n" not in text and "{{" not in text:
+            found = []
+            for match in _REFERENCE.finditer(text):
+                name = match[1]
+                if name in before or container.env.open or _OF_SERVICE.fullmatch(name):
+                    continue
+                if name not in own and (foreign or (name in injected and not _appended(role, name))):
+                    continue
+                found.append(match)
+            literal = list(_DOLLAR.finditer(text))
+            if found:
+                name = found[0][1]
+                if name in injected and name not in own:
+                    why = "the controller puts it behind the container's own list"
+                elif name in own:
+                    why = "it is defined further down" if name != entry.string("name") else "it is not defined before"
+                else:
+                    why = "nothing in the list defines it, and what the image sets is not seen"
+                yield Finding(
+                    Place(node, within=found[0].span()),
+                    f"{_listed(found)} stays as it is written in this value: {why}; the program gets the text with the "
+                    "dollar sign.",
+                    "Define it in an entry above, or put the value together in the command.",
+                )
+            elif literal and (entry.string("name") or "").isupper():
+                yield Finding(
+                    Place(node, within=literal[0].span()),
+                    f"{_listed(literal)} stays as it is written in this value: Kubernetes expands only the form $(NAME).",
+                    "Define the variable in an entry above and write $(NAME), or set it in the command.",
+                    Severity.NOTE,
+                )
+        before.add(entry.string("name") or "")
+
+
+def _appended(role: RoleGroup, name: str) -> bool:
+    """Whether the controller is known to put the variable behind the file's."""
+    return role.wins == "controller" or name == "JOB_COMPLETION_INDEX"
+
+
+def _listed(found: list[re.Match[str]]) -> str:
+    return ", ".join(dict.fromkeys(f"'{m.group()}'" for m in found))
+
+
+@rule("RUN022", "launcher-option-refused", Severity.WARNING, on=GroupView, also=(Severity.NOTE,))
+def launcher_option_refused(group: GroupView) -> Iterator[Finding]:
+    """The launcher takes the options that it is given.
+
+    An option that a launcher does not know ends it before any rank starts. Some go from one release to the next: Open MPI
+    5.0.10 takes `-bind-to` and `-map-by` with two dashes only.
+
+    Fix: the form that every release takes (`--bind-to`, `--map-by`; dashes for sglang).
+
+    Silent: options behind the program's name; launchers whose make cannot be told. Where only some releases refuse it, and
+    the release is not known, it is a note.
+
+    Bad: underscores in sglang's options (run-leaderworkerset)
+        ~ [serve-engine] => [python3, -m, sglang.launch_server, --model-path, /model, --tp_size, "4"]  # <-
+    Bad: the same by its new name (run-raycluster)
+        - - name: worker
+        + - name: worker
+        +   command: [python3, -m, sglang.launch_server, --model-path, /model, --dp_size, "2"]  # <-
+    Bad: an option of hydra beside one of Open MPI (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [mpirun, --allow-run-as-root, -np, "2", -ppn, "1", ./reduce]  # <-
+    Good: dashes (run-leaderworkerset)
+        ~ [serve-engine] => [python3, -m, sglang.launch_server, --model-path, /model, --tp-size, "4"]
+    Good: two dashes (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [mpirun, --allow-run-as-root, -np, "2", --bind-to, none, ./reduce]
+    Good: an option of the program's own (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [mpirun, --allow-run-as-root, -np, "2", ./reduce, -ppn, "1"]
+    Source: Open MPI 4.1, 5.0.8 to 5.0.11; MPICH; sgl-project/sglang 0.5.23 server_args.py
+    """
+    for role in group.roles:
+        for started in role.started:
+            for program in started.launch.programs:
+                if program.invocation.certainty <= Certainty.MAYBE:
+                    continue
+                for launcher in program.launchers:
+                    refused = [
+                        r
+                        for r in launcher.refusals
+                        if r.place is not None
+                        and r.place.source >= 0
+                        and r.text[:1] == "-"
+                        and "no number" not in r.reason
+                    ]
+                    if launcher.family not in _OPTIONS_KNOWN:
+                        continue
+                    if launcher.family == "mpi":
+                        refused = [r for r in refused if r.by]
+                    for heavy in (True, False):
+                        some = [r for r in refused if (not r.by) is heavy]
+                        if not some:
+                            continue
+                        reasons = "; ".join(dict.fromkeys(r.reason for r in some))
+                        by = "" if heavy else f" ({some[0].by})"
+                        then = (
+                            "it ends before any rank starts"
+                            if heavy
+                            else "releases that refuse it end before any rank starts"
+                        )
+                        yield Finding(
+                            started.place(some[0].place),
+                            f"{launcher.family} refuses an option: {reasons}{by}; {then}.",
+                            "Write the option in a form that the launcher takes.",
+                            Severity.WARNING if heavy else Severity.NOTE,
+                        )
