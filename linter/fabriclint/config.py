@@ -158,7 +158,19 @@ def load_config(path: Path, seen: tuple[Path, ...] = ()) -> Settings:
         if other.resolve() in (*seen, path.resolve()):
             raise ConfigError(f"{where}: 'extend' leads back to '{_relative(other.resolve())}'; remove one of the two.")
         base = _over(base, load_config(other, (*seen, path.resolve())), path.parent)
-    return replace(_apply(base, file), root=path.parent, file=shown)
+    made = _apply(base, file)
+    if not seen and "fabric" in file.values:
+        _named(made, file)
+    return replace(made, root=path.parent, file=shown)
+
+
+def _named(settings: Settings, file: ConfigFile) -> None:
+    """Whether the fabrics that a file names are ones; asked when all that it extends is known."""
+    value = file.values["fabric"]
+    for route in [("fabric", pattern) for pattern in value] if isinstance(value, dict) else [("fabric",)]:
+        sentence = unknown_fabric(str(file.word(*route)), settings)
+        if sentence is not None:
+            raise ConfigError(f"{file.where(*route)}: {sentence}")
 
 
 def _extended(file: ConfigFile) -> list[tuple[str, str]]:
@@ -304,6 +316,19 @@ def _by_path(file: ConfigFile, key: str) -> tuple[tuple[str, str], ...]:
             raise ConfigError(f"{where}: 'trainer-version' is one of {', '.join(TRAINER_VERSIONS)}, not '{word}'.")
         pairs.append((route[1] if len(route) > 1 else "*", word))
     return tuple(pairs)
+
+
+def unknown_fabric(word: str, settings: Settings) -> str | None:
+    """A sentence about a fabric's name that no profile has; None for a known one, or where a pack has its own."""
+    from fabriclint_schemas.profiles import profiles
+
+    known = {**profiles(), **settings.profiles}
+    if settings.packs or word in known:
+        return None
+    near = difflib.get_close_matches(word, known, 1)
+    return f"There is no fabric '{word}'" + (
+        f"; did you mean '{near[0]}'?" if near else f"; there is {', '.join(sorted(known))}."
+    )
 
 
 def _known(codes: list[tuple[str, str]], packs: tuple[str, ...]) -> None:

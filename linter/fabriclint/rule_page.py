@@ -17,6 +17,10 @@ MARK = " # <-"
 _BASE = re.compile(r"\s*\([\w.-]+(;[^();]*)*\)$")
 
 
+#: How the examples are read; they do not show the whole manifest.
+_READING = "Examples change a manifest that is right: '-' goes, '+' comes, '@@' says below which line."
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """The parts of a rule's documentation.
@@ -105,6 +109,8 @@ def text_page(rule: Rule) -> str:
     body = p.plain.split("\n\n")
     for paragraph in body:
         out += [*_wrapped(paragraph), ""]
+    if any(_language(yaml) == "diff" for _, _, yaml in p.examples):
+        out += [*_wrapped(_READING), ""]
     for name, first, yaml in p.examples:
         out += [f"{name}: {first}", *("    " + line for line in yaml.split("\n")), ""]
     if p.source:

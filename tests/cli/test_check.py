@@ -118,6 +118,12 @@ def test_a_misspelling_gets_a_suggestion(fabriclint, arguments, hint):
     assert f"did you mean '{hint}" in fabriclint(*arguments).err
 
 
+def test_a_fabric_that_is_none_is_2_with_a_suggestion(fabriclint, faulty, tmp_path):
+    code, out, err = fabriclint("check", "--isolated", "--fabric", "gke-txpco", str(faulty))
+    assert (code, out) == (2, "")
+    assert "did you mean 'gke-tcpxo'?" in err
+
+
 def test_select_and_ignore_take_codes_prefixes_and_names(fabriclint, faulty):
     assert fabriclint("check", "--select", "TRN").code == 1
     assert fabriclint("check", "--select", "DOC,POD").code == 0

@@ -85,6 +85,16 @@ def test_a_wrong_table_in_pyproject_is_one_sentence_too(fabriclint, tmp_path, te
         assert f"pyproject.toml:{line}:" in ran.err
 
 
+def test_a_fabric_may_be_one_that_another_file_of_the_chain_adds(fabriclint, tmp_path):
+    write(tmp_path, "base.yaml", "fabric: lab\n")
+    added = "profiles:\n  lab: {like: network-operator-shared, signals: {resources: [lab.example/ib]}}\n"
+    write(tmp_path, ".fabriclint.yaml", "extend: base.yaml\n" + added)
+    assert fabriclint("config", "check", str(tmp_path))[0] == 0
+    write(tmp_path, ".fabriclint.yaml", "fabric:\n  '*': lab\n")
+    code, _, err = fabriclint("config", "check", str(tmp_path))
+    assert code == 2 and "fabriclint.yaml:2: There is no fabric 'lab'" in err
+
+
 def test_a_fault_in_an_extended_file_names_that_file(fabriclint, tmp_path):
     write(tmp_path, ".fabriclint.yaml", "extend: shared/base.yaml\n")
     write(tmp_path, "shared/base.yaml", "\nselct: []\n")

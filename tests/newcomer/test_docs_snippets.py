@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from fabriclint.cli.config import schema
 from fabriclint.config import ConfigError, load_config
+from fabriclint_schemas.profiles import profiles
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,8 +26,20 @@ def loaded(text: str) -> Any:
     return YAML(typ="safe").load(text)
 
 
+def test_the_profiles_of_the_page_can_be_used(tmp_path: Path) -> None:
+    path = tmp_path / ".fabriclint.yaml"
+    path.write_text(blocks("configuration.md")[1])
+    assert set(load_config(path).profiles) == {"aks-ib", "lab"}
+
+
+def test_the_page_names_every_fabric() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    named = page[page.index("## Fabrics and profiles") : page.index("`fabriclint explain FILE`")]
+    assert re.findall(r"`([\w-]+)`", named) == sorted(profiles())
+
+
 def test_the_configuration_of_the_page_is_right(tmp_path: Path) -> None:
-    (text,) = blocks("configuration.md")
+    text = blocks("configuration.md")[0]
     jsonschema.validate(loaded(text), schema())
     (tmp_path / "platform").mkdir()
     (tmp_path / "platform" / "fabriclint.yaml").write_text("ignore: [DOC001]\n")
@@ -37,13 +50,13 @@ def test_the_configuration_of_the_page_is_right(tmp_path: Path) -> None:
 
 
 def test_the_page_names_every_key() -> None:
-    (text,) = blocks("configuration.md")
-    assert set(schema()["properties"]) - set(loaded(text)) <= {"profiles"}
+    first, second = blocks("configuration.md")
+    assert set(schema()["properties"]) <= {*loaded(first), *loaded(second)}
 
 
 def test_the_fault_of_the_page_is_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / ".fabriclint.yaml").write_text("ignore: []\nfabric: x\nselct: []\n")
+    (tmp_path / ".fabriclint.yaml").write_text("ignore: []\nfabric: eks-efa\nselct: []\n")
     with pytest.raises(ConfigError) as caught:
         load_config(tmp_path / ".fabriclint.yaml")
     assert f"fabriclint: {caught.value}\n" in blocks("configuration.md", "text")

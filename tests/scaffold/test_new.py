@@ -122,6 +122,19 @@ def test_a_snapshot_fills_in_the_count_of_the_selected_pool(tmp_path: Path) -> N
     assert left(text) == []
 
 
+def test_the_machine_type_chooses_the_pool_of_a_snapshot() -> None:
+    snapshot = str(BASES / "snapshot-eks.yaml")
+    code, text, told = new("eks-efa", asked({"instance-type": "p5en.48xlarge"}, snapshot=snapshot))
+    assert code == 0
+    assert "vpc.amazonaws.com/efa: 16\n" in text
+    assert "nvidia.com/gpu: 8\n" in text
+    assert "(options --image)" in told
+
+
+def test_what_is_missing_names_the_option_that_tells_most_of_it() -> None:
+    assert "--instance-type, --gpus" in new("eks-efa", asked({}))[2]
+
+
 def test_pools_that_disagree_are_a_sentence_with_the_way_out() -> None:
     code, text, told = new("eks-efa", asked({}, snapshot=str(BASES / "snapshot-eks.yaml")))
     assert code == 2

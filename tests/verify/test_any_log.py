@@ -100,7 +100,7 @@ def test_the_line_number_is_that_of_the_file_behind_the_first_block() -> None:
 def test_an_unknown_expectation_is_a_sentence() -> None:
     text, code = run("-", "warp-drive", "text", io.BytesIO(b""))
     assert code == 2
-    assert text.startswith("'warp-drive' is no fabric")
+    assert text.startswith("fabriclint: 'warp-drive' is no fabric")
 
 
 def test_a_missing_file_is_a_sentence() -> None:

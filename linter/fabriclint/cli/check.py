@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabriclint.config import TRAINER_VERSIONS, ConfigError, Settings, find_config, load_config, unknown_code
+from fabriclint.config import (
+    TRAINER_VERSIONS,
+    ConfigError,
+    Settings,
+    find_config,
+    load_config,
+    unknown_code,
+    unknown_fabric,
+)
 
 if TYPE_CHECKING:
     from fabriclint.discover import Found
@@ -98,6 +106,9 @@ def _with_options(options: Options, settings: Settings) -> Settings:
     if options.extend_select:
         changes["extend_select"] = (*settings.extend_select, *options.extend_select)
     if options.fabric:
+        sentence = unknown_fabric(options.fabric, settings)
+        if sentence is not None:
+            raise UsageError(f"--fabric: {sentence}")
         changes["fabric"] = (("*", options.fabric),)
     if options.cluster:
         changes["cluster"] = (("*", options.cluster),)
@@ -288,19 +299,20 @@ def _join(reports: list[Report]) -> Report:
 def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> int:
     from fabriclint.finding import Severity
     from fabriclint.report import render
+    from fabriclint.report.model import counted
 
     options = request.options
     if options.verbose:
         for settings, found in request.groups:
-            sys.stderr.write(f"fabriclint: {len(found)} files with {settings.file or 'no configuration'}\n")
+            sys.stderr.write(f"fabriclint: {counted(len(found), 'file')} with {settings.file or 'no configuration'}\n")
     if options.show_suppressed and "sarif" in (request.format, *(kind for kind, _ in outputs)):
         sys.stderr.write(
             "fabriclint: code scanning ignores suppressions in SARIF: it would open an alert for each suppressed finding.\n"
         )
     failed = any(n.level == "error" for n in report.notifications)
     least = Severity(options.fail_on).rank
-    counted = [f for f in report.findings if f.suppressed is None and Severity(f.severity).rank <= least]
-    code = 2 if failed else (1 if counted and not options.exit_zero else 0)
+    counting = [f for f in report.findings if f.suppressed is None and Severity(f.severity).rank <= least]
+    code = 2 if failed else (1 if counting and not options.exit_zero else 0)
     report = replace(report, options=replace(report.options, exit_code=code))
     for kind, path in outputs:
         plain = replace(report, options=replace(report.options, colour=False))
@@ -316,7 +328,7 @@ def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> i
     if options.statistics:
         sys.stdout.write(_statistics(report))
         return code
-    quiet = request.format == "text" and options.quiet and not counted and not failed
+    quiet = request.format == "text" and options.quiet and not counting and not failed
     sys.stdout.write("" if quiet else render(request.format, report))
     if not report.summary.files and not failed:
         sys.stderr.write("fabriclint: no YAML or JSON files were found here.\n")

@@ -87,9 +87,12 @@ def _by_option(table: dict[str, Any], missing: list[str]) -> list[str]:
     out: list[str] = []
     for name, row in table["options"].items():
         mine = row.get("as", name)
-        if mine in missing or (name == "networks" and any(m.startswith("network ") for m in missing)):
+        if name == "instance-type":
+            # It tells all of these at once, so it stands in front of the options for each.
+            out += ["--instance-type"] * ("node selector" in missing)
+        elif mine in missing or (name == "networks" and any(m.startswith("network ") for m in missing)):
             out.append(f"--{name}")
-    if table.get("snapshot"):
+    if table.get("snapshot") and missing != ["image"]:
         out.append("or --from-snapshot")
     return out
 
@@ -114,11 +117,13 @@ def _values(fabric: str, table: dict[str, Any], asked: Asked) -> tuple[dict[str,
     if asked.toleration:
         values["tolerations"] = _tolerations(asked.toleration)
     told: list[str] = []
-    if asked.snapshot is not None:
-        told = _from_snapshot(asked.snapshot, table, options, values)
     machine = given.get("instance-type")
     if machine is not None:
-        _from_machine(machine, options["instance-type"], values)
+        _choose_machine(machine, options["instance-type"], values)
+    if asked.snapshot is not None:
+        told = _from_snapshot(asked.snapshot, table, options, values)
+    if machine is not None:
+        _count_devices(machine, options["instance-type"], values)
     for name, row in options.items():
         if "default" in row:
             values.setdefault(row.get("as", name), row["default"])
@@ -208,7 +213,8 @@ def _from_snapshot(
     return told
 
 
-def _from_machine(machine: str, row: dict[str, Any], values: dict[str, Value]) -> None:
+def _choose_machine(machine: str, row: dict[str, Any], values: dict[str, Value]) -> None:
+    """What selects the machine type's nodes; in a snapshot, these alone are looked at."""
     fills = row.get("fills")
     if fills is not None:
         if machine not in fills:
@@ -216,9 +222,15 @@ def _from_machine(machine: str, row: dict[str, Any], values: dict[str, Value]) -
         for name, value in fills[machine].items():
             values.setdefault(name, value)
         return
+    values.setdefault("node selector", {"node.kubernetes.io/instance-type": machine})
+
+
+def _count_devices(machine: str, row: dict[str, Any], values: dict[str, Value]) -> None:
+    """The machine type's GPUs and EFA devices, where neither an option nor the snapshot tells them."""
+    if "fills" in row:
+        return
     from fabriclint_schemas.machines import gpus_of_type
 
-    values.setdefault("node selector", {"node.kubernetes.io/instance-type": machine})
     gpus = gpus_of_type(machine)
     if gpus:
         values.setdefault("gpus", str(gpus))

@@ -21,7 +21,7 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
 
     if expected is not None and expected not in tables().expected:
         known = ", ".join(sorted(tables().expected))
-        return f"'{expected}' is no fabric that a log can show; known are {known}.\n", 2
+        return f"fabriclint: '{expected}' is no fabric that a log can show; known are {known}.\n", 2
     tally = Tally()
     try:
         if path_or_dash == "-":
@@ -30,7 +30,9 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
             with Path(path_or_dash).open("rb") as stream:
                 log = collect(telling(stream, tally))
     except OSError as problem:
-        return f"{path_or_dash}: cannot be read: {problem.strerror or 'unknown error'}.\n", 2
+        if Path(path_or_dash).is_dir():
+            return f"fabriclint: '{path_or_dash}' is a folder; name one manifest or one log.\n", 2
+        return f"fabriclint: {path_or_dash}: cannot be read: {problem.strerror or 'unknown error'}.\n", 2
     verdict = judge(log, tally, expected)
     return (as_json if output_format == "json" else as_text)(verdict), verdict.exit_code
 
@@ -41,7 +43,7 @@ def main(file: str, *, expect: str | None = None, output_format: str = "text") -
         text, code = of_manifest(file, output_format)
     else:
         text, code = run(file, expect, output_format, None)
-    (sys.stderr if code == 2 and output_format != "json" and text.startswith("fabriclint:") else sys.stdout).write(text)
+    (sys.stderr if code == 2 and text.startswith("fabriclint:") else sys.stdout).write(text)
     return code
 
 
@@ -62,7 +64,10 @@ def of_manifest(file: str, output_format: str) -> tuple[str, int]:
     pack = Pack("verify", tuple, builtin_pack().fabric_of)
     found = commands(lint(list(discover([file])), settings, pack=pack).jobs, set(tables().expected))
     if not found and output_format != "json":
-        said = f"fabriclint: '{file}' holds no job with GPU workers in view; a TrainJob needs its runtime among the files.\n"
+        said = (
+            f"fabriclint: '{file}' holds no job with GPU workers that can be seen. A TrainJob needs its runtime in the same "
+            f"repository, and only one of that name; 'fabriclint check -v {file}' says what is missing.\n"
+        )
         return said, 2
     return (as_json if output_format == "json" else as_text)(found), 0 if found else 2
 

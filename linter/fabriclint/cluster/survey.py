@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from fabriclint.cluster.snapshot import ClusterNode, Snapshot, SnapshotError, listed, mapping
@@ -48,7 +49,7 @@ def survey(snapshot: Snapshot, asked: dict[str, Any], wanted: dict[str, str]) ->
             made.selector[key] = values[0]
         elif values:
             raise SnapshotError(
-                f"The nodes in '{snapshot.origin}' differ in '{key}': {', '.join(values)}; choose one with --node-selector."
+                f"The nodes in '{snapshot.origin}' differ in '{key}': {', '.join(values)}; choose one with --node-selector {key}={values[0]}."
             )
     for name, resource in asked.get("amounts", {}).items():
         made.amounts[name] = _agreed(nodes, str(resource), snapshot.origin)
@@ -67,13 +68,18 @@ def survey(snapshot: Snapshot, asked: dict[str, Any], wanted: dict[str, str]) ->
 def _agreed(nodes: list[ClusterNode], resource: str, origin: str) -> str:
     by_amount: dict[str, list[ClusterNode]] = {}
     for node in nodes:
-        by_amount.setdefault(f"{node.offers(resource):f}", []).append(node)
+        by_amount.setdefault(_written(node.offers(resource)), []).append(node)
     if len(by_amount) > 1:
         told = "; ".join(f"{amount} on {_names(some)}" for amount, some in sorted(by_amount.items()))
         raise SnapshotError(
             f"The nodes in '{origin}' disagree on '{resource}': {told}; choose one pool with --node-selector."
         )
     return next(iter(by_amount))
+
+
+def _written(amount: Decimal) -> str:
+    """An amount without the zeros behind its point that the sum of quantities leaves."""
+    return str(int(amount)) if amount == int(amount) else f"{amount.normalize():f}"
 
 
 def _names(nodes: list[ClusterNode]) -> str:

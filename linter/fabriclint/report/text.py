@@ -124,6 +124,7 @@ def render(report: Report) -> str:
     if s.errors or s.warnings:
         out.append(f"Found {' and '.join(said)} ({looked}){tail}.")
     else:
-        out.append(f"No errors or warnings ({looked}){tail}.")
+        seen = " in what could be read" if any(n.level == "error" for n in report.notifications) else ""
+        out.append(f"No errors or warnings{seen} ({looked}){tail}.")
     out += list(report.options.footer)
     return "\n".join(out) + "\n"
