@@ -55,6 +55,7 @@ MODULES = (
     "run_operators",
     "run_processes",
     "run_command",
+    "run_rendezvous",
 )
 
 

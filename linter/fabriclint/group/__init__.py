@@ -223,6 +223,8 @@ class GroupView:
     address: tuple[str, ...] = ()
     #: Whether the pods find each other by the kind's own means (Ray): no rendezvous is asked of the file.
     own_rendezvous: bool = False
+    #: Whether the controller hands an address to the ranks of jobs of this sort, if not of this shape.
+    gives_address: bool = False
     suspended: bool = False
 
     @property

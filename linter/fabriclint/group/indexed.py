@@ -70,6 +70,7 @@ def _jobset(making: Making) -> GroupView:
         services=(subdomain,) if named and isinstance(subdomain, str) else (),
         restart=_policy(spec, "failurePolicy", "maxRestarts"),
         success=text_or_unknown(spec, "successPolicy", "operator"),
+        gives_address=getattr(making.job.workload.resolved, "policy", None) in making.data["policies with address"],
         suspended=_true(spec, "suspend"),
         slots=next((s for s in map(_processes, roles) if s is not None), None),
         ssh=any(p.by_ssh for p in making.job.pods),

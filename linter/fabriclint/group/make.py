@@ -58,6 +58,7 @@ class Making:
         """The group of these roles."""
         more.setdefault("address", tuple(self.data.get("address", ())))
         more.setdefault("own_rendezvous", bool(self.data.get("own rendezvous")))
+        more.setdefault("gives_address", bool(self.data.get("gives address")))
         return GroupView(self.job, roles, self.data.get("maker", "the controller"), **more)
 
 

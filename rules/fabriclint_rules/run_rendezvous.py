@@ -1,0 +1,412 @@
+"""RUN: the address at which the ranks meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fabriclint.group import GroupView, RoleGroup
+from fabriclint.group.started import Started
+from fabriclint.launch import Launcher
+from fabriclint.node import Unknown, open_value
+from fabriclint.rule import Finding, Place, Related, Severity, rule
+
+#: Variables that hold the address, by the programs that read them.
+_VARIABLES = (
+    "MASTER_ADDR",
+    "PET_MASTER_ADDR",
+    "PET_RDZV_ENDPOINT",
+    "COORDINATOR_ADDRESS",
+    "JAX_COORDINATOR_ADDRESS",
+)
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_PLAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\.?")
+#: Words by which a start text brings an address of its own.
+_OWN = re.compile(
+    r"rdzv|master[-_]?(addr|ip|host)|main_process_ip|init[-_]method|init[-_]file|tcp://|file://|etcd|coordinator|"
+    r"dist[-_]init|dist[-_]url|nslookup|getent|HOSTNAME|\bdig\b",
+    re.IGNORECASE,
+)
+
+
+class _Address(NamedTuple):
+    """An address as it is written: its host, and where."""
+
+    host: str
+    place: Place
+
+
+@rule(
+    "RUN001",
+    "rendezvous-unresolvable",
+    Severity.ERROR,
+    on=GroupView,
+    also=(Severity.WARNING, Severity.NOTE),
+    yields_to=("RUN008", "RUN015"),
+    yields_on_line=("DOC003", "DOC004", "RUN004", "RUN006", "RUN017", "TRN014"),
+)
+def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
+    """The address at which the ranks meet is the name of a pod or Service of the job.
+
+    Pods have names in DNS only where a headless Service carries them: HOST.SUBDOMAIN for most kinds, a Service for each
+    pod with the training-operator. A bare host name, another subdomain, or an index that is never made does not
+    resolve, and every rank but the first waits until it times out. torchrun with `--rdzv-backend=c10d` and no endpoint,
+    or with `--standalone`, meets at localhost: each node waits for the others by itself.
+
+    Fix: write the name that the controller makes; the help has it.
+
+    Silent: names of Services, which may be in no file; names that do not look like this job's; addresses that the
+    controller writes; open values; jobs of one pod; a Service of the user's own that is to carry the pods' names.
+
+    Bad: a JobSet's pod by its bare host name (run-jobset)
+        ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, "--rdzv-endpoint=weather-ranks-0-0:29400", forecast.py]  # <-
+    Bad: the replicated job has another name (run-jobset)
+        - command: [python, forecast.py]
+        + command: [python, forecast.py]
+        + env:
+        +   - name: MASTER_ADDR
+        +     value: weather-workers-0-0.weather  # <-
+    Bad: a third worker of two (run-pytorchjob)
+        @@ Worker:
+        ~ [torchrun, train.py] => [torchrun, --master-addr=captions-worker-3, --master-port=23456, train.py]  # <-
+    Bad: an Indexed Job whose pods stand below another name (pod-job)
+        ~ "--rdzv-endpoint=train-0.train:29500" => "--rdzv-endpoint=train-0.trainer:29500"  # <-
+    Bad: c10d without endpoint (run-jobset)
+        ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, forecast.py]  # <-
+    Good: the first pod below the JobSet's subdomain (run-jobset)
+        ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, "--rdzv-endpoint=weather-ranks-0-0.weather:29400", forecast.py]
+    Good: a Service that another file may hold (run-jobset)
+        ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, "--rdzv-endpoint=weather-rendezvous:29400", forecast.py]
+    Good: a Service carries each pod's own name (run-pytorchjob)
+        @@ Worker:
+        ~ [torchrun, train.py] => [torchrun, --master-addr=captions-master-0, --master-port=23456, train.py]
+    Good: c10d with an endpoint (pod-job)
+        ~ "--rdzv-endpoint=train-0.train:29500" => "--rdzv-endpoint=train-0.train"
+    Source: torch 2.15.0 distributed/run.py, elastic/rendezvous; kubernetes-sigs/jobset@f22e565 pkg/controllers;
+    kubeflow/trainer@c77ee3f pkg/controller.v1; kubernetes/kubernetes@0370912 pkg/controller/endpointslice
+    """
+    if group.multi_node is not True or (group.suspended and not group.roles):
+        return
+    findings: dict[tuple[str, str], Finding] = {}
+    for found in (*_named(group), *_local(group)):
+        key = (found.message, str(found.severity))
+        same = findings.get(key)
+        if same is None:
+            findings[key] = found
+        elif same.place.node is not found.place.node:
+            findings[key] = same.with_(related=(*same.related, Related(found.place, "The same here.")))
+    yield from findings.values()
+
+
+def _named(group: GroupView) -> Iterator[Finding]:
+    """Addresses that name a pod which is not there, or not under that name."""
+    for address in _addresses(group):
+        fault = _fault(group, address.host)
+        if fault is None:
+            continue
+        what, edit, certain = fault
+        if group.own_rendezvous:
+            severity = Severity.NOTE
+        elif certain:
+            severity = Severity.ERROR
+        else:
+            severity = Severity.WARNING
+        yield Finding(
+            address.place,
+            f"The ranks are to meet at '{address.host}' and {what}; the name does not resolve and they wait until they "
+            "time out.",
+            edit,
+            severity,
+        )
+
+
+def _addresses(group: GroupView) -> Iterator[_Address]:
+    """The addresses in the start texts and in the environment of the ranks, as the file writes them."""
+    unlike = _unlike(group)
+    for role in (*group.launchers, *group.ranks_on):
+        for started in role.started:
+            said, family = None, None
+            main = started.launch.main
+            if main is not None and main.launchers:
+                fact, family = started.launch.host, main.launchers[-1].family
+                said = fact.string
+                if said is not None and fact.place is not None and fact.place.source >= 0:
+                    yield from _address(said, started.place(fact.place))
+            for forwarded in started.launch.forwarded:
+                if forwarded.name in _VARIABLES and isinstance(forwarded.value, str):
+                    yield from _address(forwarded.value, started.place(forwarded.place))
+            if not group.ssh:
+                yield from _variables(role, started, said, family, unlike)
+
+
+def _unlike(group: GroupView) -> set[str]:
+    """Variables that roles set to different addresses: such roles do not all meet at one place."""
+    values: dict[str, set[str | Unknown]] = {}
+    for role in group.ranks_on:
+        for started in role.started:
+            said = {n: v.value for n, v in started.container.seen_env.variables.items() if n in _VARIABLES}
+            for name, value in said.items():
+                if value not in _LOCAL:
+                    values.setdefault(name, set()).add(value)
+    return {name for name, some in values.items() if len(some) > 1}
+
+
+def _variables(
+    role: RoleGroup, started: Started, said: str | None, family: str | None, unlike: set[str]
+) -> Iterator[_Address]:
+    """Addresses in a container's env and exports; one that the controller or a later one replaces counts no more."""
+    exported = {e.name: e for e in started.launch.exports if e.name in _VARIABLES and e.name not in unlike}
+    for name, assignment in exported.items():
+        if (
+            isinstance(assignment.value, str)
+            and assignment.place is not None
+            and _read(name, family, said, assignment.value)
+        ):
+            yield from _address(assignment.value, started.place(assignment.place))
+    for name, variable in started.container.env.variables.items():
+        if name not in _VARIABLES or name in exported or name in unlike or not isinstance(variable.value, str):
+            continue
+        if name in role.injected and role.sets(started.container):
+            continue
+        if variable.origin == "env" and _read(name, family, said, variable.value):
+            yield from _address(variable.value, variable.place)
+
+
+def _read(name: str, family: str | None, said: str | None, value: str) -> bool:
+    """Whether the launcher reads the variable: torchrun does not know MASTER_ADDR, and its own words go first."""
+    if family != "torchrun":
+        return True
+    return (said is not None and said == value.rpartition(":")[0]) or said == value
+
+
+def _address(text: str, place: Place) -> Iterator[_Address]:
+    host = text.strip()
+    if open_value(host):
+        return
+    head, colon, tail = host.rpartition(":")
+    if colon and tail.isdecimal():
+        host = head
+    if _PLAIN.fullmatch(host) and not host.replace(".", "").isdecimal() and host not in _LOCAL:
+        yield _Address(host, place)
+
+
+def _fault(group: GroupView, address: str) -> tuple[str, str, bool] | None:
+    """Why an address is no name of the job's, the way out, and whether that is certain; None when it may be one."""
+    if group.knows(address) is not False:
+        return None
+    parts = address.rstrip(".").split(".")
+    host, rest = parts[0], parts[1:]
+    workload = group.workload
+    lookup = group.pods[0].lookup if group.pods else None
+    if lookup is None or lookup.neighbour(workload, "Service", host) is not None:
+        return None
+    known = [(role, hosts) for role, hosts in group.hosts()]
+    made = bool(group.services) or any(h.bare for _, h in known)
+    certain = made and not any(r.scalable for r in group.roles)
+    right = _right(group)
+    for role, hosts in known:
+        if hosts.has(host) is False:
+            continue
+        if group.own_rendezvous and not rest:
+            return "that is a pod's host name without its subdomain", f"Write {right}.", False
+        if hosts.bare:
+            return None if not rest else (f"the pod's Service is not in '{'.'.join(rest)}'", f"Write {right}.", False)
+        if not isinstance(group.subdomain, str):
+            if group.subdomain is None:
+                way = "Set the pods' 'subdomain' to a headless Service, and write HOST.SUBDOMAIN."
+                return f"the pods of '{role.name}' have no subdomain", way, False
+            return None
+        if not rest:
+            return (
+                "that is a pod's host name without its subdomain",
+                f"Write {right or f'{host}.{group.subdomain}'}.",
+                certain,
+            )
+        if rest[0] != group.subdomain:
+            return (
+                f"the pods stand below '{group.subdomain}', not '{rest[0]}'",
+                f"Write {right or f'{host}.{group.subdomain}'}.",
+                certain and rest[0] != workload.manifest.namespace,
+            )
+        return f"the job's namespace is '{workload.manifest.namespace}'", f"Write {host}.{group.subdomain}.", False
+    if _of_the_job(group, host, rest):
+        return "the job makes no pod of that name", f"Write {right}." if right else "Name a pod of the job.", certain
+    return None
+
+
+def _of_the_job(group: GroupView, host: str, rest: list[str]) -> bool:
+    """Whether a host name that no pod has can be meant for none but one of this job's pods."""
+    name = group.workload.manifest.name
+    if name is None or any(role.hosts is None for role in group.roles):
+        return False
+    under = bool(rest) and isinstance(group.subdomain, str) and rest[0] == group.subdomain
+    for role, hosts in group.hosts():
+        shape = re.escape(hosts.pattern).replace(r"\{\}", r"\d+")
+        if hosts.counts and re.fullmatch(shape, host) and not role.scalable and (under or hosts.bare):
+            return True
+    if group.user_service or any(role.scalable for role in group.roles):
+        return False
+    if any(h.bare for _, h in group.hosts()):
+        return not rest and re.fullmatch(re.escape(name) + r"-(master|worker|chief|ps|launcher)-\d+", host) is not None
+    return under and host.startswith(f"{name}-") and re.search(r"-\d+$", host) is not None
+
+
+def _right(group: GroupView) -> str:
+    """The first pod's address, by the name that resolves."""
+    for role, hosts in group.hosts():
+        if role not in group.ranks_on:
+            continue
+        if hosts.bare:
+            return f"'{hosts.first}'"
+        if isinstance(group.subdomain, str):
+            return f"'{hosts.first}.{group.subdomain}'"
+    return ""
+
+
+def _local(group: GroupView) -> Iterator[Finding]:
+    """torchrun on several nodes that meets at localhost on each."""
+    found: list[tuple[RoleGroup, Started, Launcher]] = []
+    for role in group.ranks_on:
+        for started in role.started:
+            main = started.launch.main
+            if (
+                main is None
+                or not main.launchers
+                or main.invocation.certainty != max(p.invocation.certainty for p in started.launch.programs)
+            ):
+                continue
+            launcher = main.launchers[-1]
+            nodes = launcher.nodes.value
+            low = nodes[0] if isinstance(nodes, tuple) else nodes
+            if launcher.family != "torchrun" or launcher.unclear or launcher.refused:
+                continue
+            if isinstance(low, int) and low > 1 and launcher.host.string in _LOCAL:
+                found.append((role, started, launcher))
+    everywhere = len({id(role) for role, _, _ in found}) == len(group.ranks_on)
+    for role, started, launcher in found:
+        several = isinstance(role.pods, int) and role.pods > 1
+        if not (several or everywhere):
+            continue
+        place = next(
+            (
+                f.place
+                for f in (launcher.standalone, launcher.host, launcher.backend, launcher.nodes)
+                if f.place is not None and f.place.source >= 0
+            ),
+            None,
+        )
+        if launcher.standalone.value == 1:
+            what = "torchrun is started with '--standalone' for several nodes and meets at 'localhost' on each"
+            edit = "Remove '--standalone' and write --rdzv-backend=c10d and --rdzv-endpoint=HOST:PORT."
+        elif launcher.host.place is not None and launcher.host.place.source >= 0:
+            what = f"torchrun's nodes are to meet at '{launcher.host.string}', which is another place on each"
+            edit = "Write the first pod's name."
+        elif launcher.backend.string == "c10d":
+            what = "torchrun's c10d has no '--rdzv-endpoint' and meets at 'localhost:29400' on each node"
+            edit = "Add --rdzv-endpoint=HOST:PORT with the first pod's name; c10d reads no master address."
+        else:
+            what = "torchrun is told of several nodes and of no address, and meets at '127.0.0.1' on each"
+            edit = "Add --rdzv-backend=c10d and --rdzv-endpoint=HOST:PORT; torchrun does not read MASTER_ADDR."
+        right = _right(group)
+        if right:
+            edit += f" The first pod is {right}."
+        yield Finding(started.place(place), f"{what}; every node waits for the others by itself.", edit, Severity.ERROR)
+
+
+@rule(
+    "RUN008",
+    "no-rendezvous-injected",
+    Severity.WARNING,
+    on=GroupView,
+    yields_to=("RUN007", "RUN016", "TRN005", "TRN006", "TRN017"),
+    yields_on_line=("RUN016", "DOC005"),
+)
+def no_rendezvous_injected(group: GroupView) -> Iterator[Finding]:
+    """A job of this shape gets its address and ranks from the controller, or brings its own.
+
+    A PyTorchJob with Workers only gets no MASTER_ADDR, no RANK and no endpoint unless it has an elasticPolicy; a
+    TrainJob without a trainer block gets nothing from Trainer's torch policy. Every pod then trains as if it were alone,
+    or waits at localhost.
+
+    Fix: add a Master, an elasticPolicy or a trainer block; or name the endpoint in the command.
+
+    Silent: commands that bring an address; commands, scripts and ConfigMaps that are not in view; jobs of one pod.
+
+    Bad: Workers only (run-workers)
+          Worker:  # <-
+        @@ image:
+        - command: ...
+        + command: [torchrun, map.py]
+    Bad: the number of nodes is no address (run-workers)
+          Worker:  # <-
+        @@ image:
+        - command: ...
+        + command: [torchrun, --nnodes=3, map.py]
+    Bad: a TrainJob without a trainer block (trainer-torch)
+        @@ kind: TrainJob
+          runtimeRef:  # <-
+            apiGroup: trainer.kubeflow.org
+            kind: TrainingRuntime
+            name: torch-gpu
+        - trainer:
+        -   numNodes: 2
+        -   image: registry.example/train:2
+        -   env:
+        -     - name: EPOCHS
+        -       value: "3"
+    Good: Workers with an elasticPolicy (run-workers)
+        ~ nprocPerNode: "1" => elasticPolicy: {minReplicas: 3, maxReplicas: 3}
+        - command: ...
+        + command: [torchrun, map.py]
+    Good: one Worker is alone anyway (run-workers)
+        ~ replicas: 3 => replicas: 1
+        - command: ...
+        + command: [torchrun, map.py]
+    Good: a script that is not in view (run-workers)
+        - command: ...
+        + command: [bash, /scripts/start.sh]
+    Good: Trainer fills in what a block asks for (trainer-torch)
+        @@ kind: TrainJob
+    Source: kubeflow/trainer@c77ee3f pkg/controller.v1/pytorch/envvar.go; kubeflow/trainer@dc7656a
+    pkg/runtime/framework/plugins/torch
+    """
+    if not group.gives_address or group.multi_node is not True or group.own_rendezvous or group.ssh:
+        return
+    for role in group.ranks_on:
+        container, started = role.container, role.start
+        if container is None or started is None or container.env.open:
+            return
+        if any(name in role.environment(container) for name in _VARIABLES) or not _alone(started):
+            return
+    role = group.ranks_on[0]
+    if group.workload.landing is not None:
+        reference = group.workload.manifest.root.nearest("spec", "runtimeRef")
+        place = Place(reference, on_key=True)
+        edit = "Add a trainer block ('trainer: {}' is enough), or name the endpoint in the command."
+        shape = "The TrainJob has no trainer block"
+    else:
+        owner = role.pod.site.owner
+        place = Place(owner, on_key=True) if owner is not None else role.count_place
+        edit = "Make one of the pods a Master, add an elasticPolicy, or name the endpoint in the command."
+        shape = f"The job has '{role.name}' pods only"
+    yield Finding(
+        place,
+        f"{shape} and {group.maker} sets no address and no rank for several nodes then; the pods do not find each other.",
+        edit,
+    )
+
+
+def _alone(started: Started) -> bool:
+    """Whether all that the container starts is in view, and none of it brings an address."""
+    launch = started.launch
+    if launch.image or launch.open or launch.unseen or launch.refused or launch.probe or launch.idle:
+        return False
+    if not launch.programs or _OWN.search(started.container.start_text):
+        return False
+    main = launch.main
+    if main is None:
+        name = launch.programs[-1].name
+        return not isinstance(name, Unknown) and name.startswith("python")
+    launcher = main.launchers[-1]
+    return launcher.family == "torchrun" and not launcher.unclear
