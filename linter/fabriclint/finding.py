@@ -61,6 +61,14 @@ class SetValue:
     value: str
     #: Write the value in double quotes even where plain would do (numbers that must be strings).
     quoted: bool = False
+    #: An amount: where a whole number stands, another is written, not a string.
+    amount: bool = False
+
+    @property
+    def written(self) -> str | int:
+        """The value as it will be read again."""
+        held = getattr(self.node.source, "value", None)
+        return int(self.value) if self.amount and type(held) is int else self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def gpu_count(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         severity=Severity.WARNING if few and chosen_subset(pod) else None,
         silences=("POD013",),
         fix=(
-            Fix(f"write {wanted}", (SetValue(node, str(wanted)),), Applicability.UNSAFE)
+            Fix(f"write {wanted}", (SetValue(node, str(wanted), amount=True),), Applicability.UNSAFE)
             if isinstance(node, Scalar) and len(holders) == 1
             else None
         ),

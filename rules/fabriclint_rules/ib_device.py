@@ -187,7 +187,7 @@ def _too_many(pod: PodView) -> Iterator[Finding]:
                 "the pod stays pending where the pool has fewer.",
                 help="Write 1.",
                 severity=Severity.WARNING,
-                fix=Fix("write 1", tuple(SetValue(n, "1") for n in nodes)),
+                fix=Fix("write 1", tuple(SetValue(n, "1", amount=True) for n in nodes)),
             )
             if pod.contract == "aicr":
                 yield by_contract(found.with_(severity=Severity.ERROR))

@@ -76,6 +76,14 @@ CASES: dict[str, tuple[Callable[[Node], Any], str]] = {
         lambda r: SetValue(container(r, 0, "env", 0, "value"), "1", quoted=True),
         '-       value: 1\n+       value: "1"',
     ),
+    "an amount stays a number": (
+        lambda r: SetValue(container(r, 0, "env", 0, "value"), "2", amount=True),
+        "-       value: 1\n+       value: 2",
+    ),
+    "an amount that is a string stays one": (
+        lambda r: SetValue(container(r, 0, "image"), "2", amount=True),
+        "-     image: 'a:1'   # pinned\n+     image: '2'   # pinned",
+    ),
     "a word in a flow mapping": (
         lambda r: SetValue(container(r, 0, "env", 1, "value"), "yes", quoted=True),
         '-     - {name: B, value: yes}\n+     - {name: B, value: "yes"}',

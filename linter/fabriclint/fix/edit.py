@@ -86,6 +86,8 @@ class _Editor:
         if not isinstance(node, Scalar):
             raise RefusedError("the value is no single word")
         if isinstance(change, SetValue):
+            if isinstance(change.written, int):
+                return [Edit(node.start, node.end, str(change.written))]
             return self.set(node, change.value, change.quoted)
         assert isinstance(change, ReplaceText)
         return self.replace(node, change.within, change.text)

@@ -54,7 +54,7 @@ class Model:
         """Make the changes. Raises RefusedError for one that makes no sense here."""
         for change in changes:
             if isinstance(change, SetValue):
-                self._cell(change.node.source).value = change.value
+                self._cell(change.node.source).value = change.written
             elif isinstance(change, RenameKey):
                 self._rename(change)
             elif isinstance(change, AddField):
