@@ -177,7 +177,7 @@ def test_version_is_one_line():
 @pytest.mark.parametrize(
     "command",
     [
-        ["check"], ["rule"], ["rules"], ["explain"], ["resolve"], ["verify"], ["completion"],
+        [], ["baseline"], ["config"], ["cluster"], ["new"], ["check"], ["rule"], ["rules"], ["explain"], ["resolve"], ["verify"], ["completion"],
         ["cluster", "trim"], ["cluster", "snapshot-command"],
         ["baseline", "create"], ["baseline", "update"], ["baseline", "check"],
         ["config", "show"], ["config", "check"], ["config", "schema"],
@@ -187,7 +187,7 @@ def test_every_commands_help_has_an_example(fabriclint, command):
     ran = fabriclint(*command, "--help")
     assert ran.code == 0
     assert "Example" in ran.out
-    assert f"fabriclint {' '.join(command)}" in ran.out
+    assert " ".join(("fabriclint", *command)) in ran.out.partition("Example")[2]
 
 
 def test_every_rule_has_a_page(fabriclint):

@@ -10,27 +10,41 @@ from typing import Annotated, Any
 import typer
 
 
-def _application(about: str, **more: Any) -> typer.Typer:
+def _application(about: str, example: str) -> typer.Typer:
     return typer.Typer(
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,
         help=about,
-        **more,
+        epilog=example,
     )
 
 
-app = _application("Says before kubectl apply whether a multi-node GPU job will run over its fabric.")
-baseline_app = _application("Accept the findings that are there, and see only new ones.")
-config_app = _application("The configuration: what holds, whether it is right, its schema.")
-cluster_app = _application("Snapshots of a cluster, for the rules that compare with it.")
+app = _application(
+    "Says before kubectl apply whether a multi-node GPU job will run over its fabric.",
+    "Examples:  fabriclint check k8s/  |  fabriclint explain job.yaml  |  fabriclint rule TCPXO003; "
+    "'fabriclint COMMAND --help' has more.",
+)
+baseline_app = _application(
+    "Accept the findings that are there, and see only new ones.",
+    "Example:  fabriclint baseline create k8s/, then 'baseline: .fabriclint-baseline.json' in .fabriclint.yaml",
+)
+config_app = _application(
+    "The configuration: what holds, whether it is right, its schema.", "Example:  fabriclint config show k8s/job.yaml"
+)
+cluster_app = _application(
+    "Snapshots of a cluster, for the rules that compare with it.",
+    "Example:  fabriclint cluster snapshot-command | sh, then fabriclint check --cluster cluster/ k8s/",
+)
 app.add_typer(baseline_app, name="baseline")
 app.add_typer(config_app, name="config")
 app.add_typer(cluster_app, name="cluster")
 
 Paths = Annotated[list[str] | None, typer.Argument(help="Files and folders; '-' for standard input.")]
-Codes = Annotated[list[str] | None, typer.Option(help="Codes, prefixes or names, comma-separated.")]
+Only = Annotated[list[str] | None, typer.Option(help="Only these rules: codes, families or names, by commas.")]
+Without = Annotated[list[str] | None, typer.Option(help="Not these rules.")]
+Also = Annotated[list[str] | None, typer.Option(help="These rules too, beside those of --select.")]
 Format = Annotated[str, typer.Option("-o", "--output-format", help="text or json.")]
 Config = Annotated[str | None, typer.Option(help="This configuration instead of the nearest.")]
 Isolated = Annotated[bool, typer.Option("--isolated", help="No configuration, no other files.")]
@@ -70,13 +84,15 @@ def _main(version: Annotated[bool, typer.Option("--version", help="Print the ver
 )
 def check(
     paths: Paths = None,
-    select: Codes = None,
-    ignore: Codes = None,
-    extend_select: Codes = None,
+    select: Only = None,
+    ignore: Without = None,
+    extend_select: Also = None,
     severity: Annotated[str, typer.Option(help="Leave out what is less severe: error, warning, note.")] = "note",
-    fabric: Annotated[str | None, typer.Option(help="The fabric of every pod, instead of inferring it.")] = None,
+    fabric: Annotated[
+        str | None, typer.Option(help="The fabric of every pod, as gke-tcpxo, instead of inferring it.")
+    ] = None,
     trainer_version: TrainerVersion = None,
-    cluster: Annotated[str | None, typer.Option(help="A cluster snapshot.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="A cluster's snapshot: a file, or a folder.")] = None,
     output_format: Annotated[str, typer.Option("-o", "--output-format", help=CHECK_FORMATS)] = "",
     output_file: Annotated[list[str] | None, typer.Option(help="FORMAT=PATH, repeatable.")] = None,
     sarif_category: Annotated[str | None, typer.Option(help="SARIF automationDetails id.")] = None,
@@ -164,7 +180,10 @@ def explain(
     isolated: Isolated = False,
     trainer_version: TrainerVersion = None,
 ) -> None:
-    """What was seen of each workload, what was not, and which rules looked at it."""
+    """Why nothing was said: what was seen of each job.
+
+    For each workload: its fabric, what the controller adds, what was not seen, and which rules looked at it.
+    """
     run_explain = _later("fabriclint.cli.explain", "run", "explain")
     raise typer.Exit(
         run_explain(
@@ -225,7 +244,10 @@ def new_command(
     from_snapshot: Annotated[str | None, typer.Option(help="A cluster snapshot that fills in the rest.")] = None,
     output: Annotated[str | None, typer.Option(help="Write to this file instead of standard output.")] = None,
 ) -> None:
-    """Write a first manifest for a fabric; what is not given stays a <placeholder> that check reports."""
+    """Write a first manifest for a fabric.
+
+    What is not given stays a <placeholder> that check reports.
+    """
     from fabriclint.cli.new import Asked
     from fabriclint.cli.new import run as run_new
 
@@ -253,7 +275,10 @@ def verify(
     expect: Annotated[str | None, typer.Option(help="The fabric that the log is to show.")] = None,
     output_format: Format = "text",
 ) -> None:
-    """The command that shows a job's transport; or what an NCCL log says of it."""
+    """Whether a job really used its fabric.
+
+    Of a manifest: the command that collects the log. Of an NCCL log: which network the ranks used.
+    """
     run_verify = _later("fabriclint.cli.verify", "main", "verify")
     raise typer.Exit(run_verify(file, expect=expect, output_format=output_format))
 
@@ -265,7 +290,10 @@ def cluster_snapshot_command(
         bool, typer.Option("--namespace-only", help="For a role that may only read its own namespace.")
     ] = False,
 ) -> None:
-    """Print the shell loop that takes a snapshot; fabriclint itself never talks to a cluster."""
+    """Print the shell loop that takes a snapshot.
+
+    fabriclint itself never talks to a cluster.
+    """
     run_command = _later("fabriclint.cli.cluster", "snapshot_command", "cluster snapshot-command")
     raise typer.Exit(run_command(folder, namespace_only))
 
