@@ -1,0 +1,245 @@
+"""RUN: what belongs to the role that starts the ranks, and what happens when a pod ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fabriclint.group import GroupView, RoleGroup
+from fabriclint.node import Mapping, Node, Scalar
+from fabriclint.rule import Finding, Place, Related, Severity, rule
+from fabriclint.workload import is_accelerator
+from fabriclint_rules.attachment import asked, fabric_devices_of
+
+#: Launchers that start their ranks on other hosts, by the list that the controller writes.
+_ELSEWHERE = ("openmpi", "mpi", "hydra", "horovodrun")
+#: Engines that load a model for minutes before they answer.
+_ENGINES = ("vllm", "sglang", "trtllm")
+#: Fields of a batch Job's spec that tell whose template stands beside them.
+_OF_JOB = ("completions", "parallelism", "completionMode", "backoffLimit", "podFailurePolicy", "activeDeadlineSeconds")
+
+
+@rule("RUN010", "launcher-takes-gpus", Severity.WARNING, on=GroupView, yields_to=("TRN023",))
+def launcher_takes_gpus(group: GroupView) -> Iterator[Finding]:
+    """GPUs and fabric devices go to pods with ranks.
+
+    A launcher that only starts ranks elsewhere is in no list of hosts: what it asks for stays idle as long as the job
+    runs, and on nodes that are sold whole it takes a node.
+
+    Fix: remove the resource from the launcher, or let the launcher be a worker too (`runLauncherAsWorker: true`).
+
+    Silent: launchers that run ranks as well, or name themselves as a host; jobs whose workers have no GPUs; launchers
+    whose program is not seen.
+
+    Bad: a GPU for mpirun (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, -np, "2", ./reduce]
+        + resources:
+        +   limits:
+        +     nvidia.com/gpu: 1  # <-
+    Bad: devices of the fabric (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, -np, "2", ./reduce]
+        + resources:
+        +   limits:
+        +     rdma/ib: 1  # <-
+    Bad: GPUs for horovodrun (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [horovodrun, -np, "2", ./reduce]
+        + resources:
+        +   limits:
+        +     nvidia.com/gpu: 1  # <-
+    Good: the launcher runs ranks (run-mpijob)
+        ~ slotsPerWorker: 1 => runLauncherAsWorker: true
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, -np, "3", ./reduce]
+        + resources:
+        +   limits:
+        +     nvidia.com/gpu: 1
+    Good: cores and memory (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, -np, "2", ./reduce]
+        + resources:
+        +   limits:
+        +     cpu: 4
+    Good: a master that is a rank (run-volcano)
+        ~ minAvailable: 3 => minAvailable: 2
+    Source: kubeflow/mpi-operator@101db14 pkg/controller; kubeflow/trainer@dc7656a pkg/runtime/framework/plugins/mpi
+    """
+    if not any(r.pod.is_worker for r in group.ranks_on):
+        return
+    for role in group.launchers:
+        if role.pod.is_worker or role.pod.site.runs_ranks or not _starts_elsewhere(role):
+            continue
+        taken: list[tuple[str, Node]] = []
+        for container in role.pod.main_containers:
+            names = [n for n in sorted(container.resource_names) if is_accelerator(n) and asked(container, n)]
+            for name in [*names, *fabric_devices_of(container)]:
+                node = container.resource_node(name)
+                if node is not None:
+                    taken.append((name, node))
+        if taken:
+            names = list(dict.fromkeys(n for n, _ in taken))
+            yield Finding(
+                Place(taken[0][1]),
+                f"the launcher '{role.name}' asks for {' and '.join(repr(n) for n in names)} and runs no rank; they stay "
+                "idle while the job runs.",
+                "Remove them from the launcher, or let it run ranks too.",
+                related=tuple(Related(Place(node), "This too.") for _, node in taken[1:]),
+            )
+
+
+def _starts_elsewhere(role: RoleGroup) -> bool:
+    """Whether the launcher is seen to start ranks by the controller's list of hosts, and by no list of its own."""
+    start = role.start
+    launcher = start.launch.launcher if start is not None else None
+    if launcher is None or launcher.family not in _ELSEWHERE:
+        return False
+    return not launcher.hosts and launcher.hostfile.value is None
+
+
+@rule(
+    "RUN012",
+    "restart-policy",
+    Severity.ERROR,
+    on=GroupView,
+    also=(Severity.NOTE,),
+    yields_on_line=("RUN016", "DOC005", "DOC012", "DOC003"),
+)
+def restart_policy(group: GroupView) -> Iterator[Finding]:
+    """A pod's restart policy is one that its job takes, and restarts what has to start again.
+
+    A Job takes Never and OnFailure only, and with a podFailurePolicy Never only; JobSet fills in OnFailure where nothing
+    is written. Ranks that lose one of theirs have to start again together.
+
+    Fix: `restartPolicy: Never` beside a podFailurePolicy; RecreateGroupOnPodRestart for a group; a startupProbe before a
+    livenessProbe.
+
+    Silent: policies that a template fills in; controllers with pods of their own, which take Always.
+
+    Bad: Always in a JobSet (run-jobset)
+        @@ completions
+        @@ template:
+        - spec:
+        + spec:
+        +   restartPolicy: Always  # <-
+    Bad: a podFailurePolicy beside OnFailure (run-jobset)
+        - backoffLimit: 0
+        + backoffLimit: 0
+        + podFailurePolicy:
+        +   rules:
+        +     - action: Ignore
+        +       onPodConditions:
+        +         - type: DisruptionTarget
+        +           status: "True"
+        @@ template:
+        - spec:
+        + spec:
+        +   restartPolicy: OnFailure  # <-
+    Bad: a podFailurePolicy, and the default of JobSet (run-jobset)
+        - backoffLimit: 0
+        + backoffLimit: 0
+        + podFailurePolicy:  # <-
+        +   rules:
+        +     - action: FailJob
+        +       onExitCodes:
+        +         operator: In
+        +         values: [42]
+    Bad: Always in a Job (gib-job)
+        ~ restartPolicy: Never => restartPolicy: Always  # <-
+    Good: Never beside a podFailurePolicy (run-jobset)
+        - backoffLimit: 0
+        + backoffLimit: 0
+        + podFailurePolicy:
+        +   rules:
+        +     - action: Ignore
+        +       onPodConditions:
+        +         - type: DisruptionTarget
+        +           status: "True"
+        @@ template:
+        - spec:
+        + spec:
+        +   restartPolicy: Never
+    Good: OnFailure alone (run-jobset)
+        @@ completions
+        @@ template:
+        - spec:
+        + spec:
+        +   restartPolicy: OnFailure
+    Good: another controller makes the pods (run-pytorchjob)
+        @@ Worker:
+        ~ restartPolicy: OnFailure => restartPolicy: Always
+    Source: kubernetes v1.35.2 pkg/apis/batch/validation; kubernetes-sigs/jobset@f22e565 pkg/webhooks;
+    kubernetes-sigs/lws@2161f38 pkg/webhooks
+    """
+    for role in group.roles:
+        yield from _of_job(role)
+        yield from _probes(role)
+    if group.restart == "None" and group.multi_node is True:
+        holder = next((r.pod.site.holder.parent for r in group.roles), None)
+        node = holder.at("restartPolicy") if holder is not None else None
+        if node is not None:
+            yield Finding(
+                Place(node),
+                "restartPolicy is 'None': a pod that ends comes back alone; the ranks that are left wait for the old one.",
+                "Write RecreateGroupOnPodRestart when the ranks meet only once.",
+                Severity.NOTE,
+            )
+
+
+def _of_job(role: RoleGroup) -> Iterator[Finding]:
+    """The policies that a batch Job refuses."""
+    holder = role.pod.site.holder.parent
+    if not isinstance(holder, Mapping) or role.pod.site.form != "template":
+        return
+    if "JOB_COMPLETION_INDEX" not in role.injected and not any(k in holder.fields for k in _OF_JOB):
+        return
+    if not ("template" in holder.fields and holder.fields["template"] is role.pod.site.holder):
+        return
+    if any(k in holder.fields for k in ("tasks", "serviceName", "selector", "replicas")):
+        return
+    node = role.pod.spec.at("restartPolicy")
+    policy = node.value if isinstance(node, Scalar) else None
+    if isinstance(node, Scalar) and (node.open or not isinstance(policy, str | None)):
+        return
+    rules = holder.at("podFailurePolicy")
+    failure = isinstance(rules, Mapping) and "rules" in rules.fields
+    if policy == "Always" and node is not None:
+        yield Finding(
+            Place(node),
+            "restartPolicy is 'Always' in the pod template of a Job; the API refuses it and no pod is made.",
+            "Write Never, or OnFailure.",
+        )
+    elif failure and rules is not None and policy == "OnFailure" and node is not None:
+        yield Finding(
+            Place(node),
+            "restartPolicy is 'OnFailure' beside a podFailurePolicy; the API refuses the Job and no pod is made.",
+            "Write Never.",
+            related=(Related(Place(rules, on_key=True), "The policy that needs Never."),),
+        )
+    elif failure and rules is not None and policy is None:
+        yield Finding(
+            Place(rules, on_key=True),
+            "podFailurePolicy needs restartPolicy 'Never', and the pod template has none; the API refuses the Job and no "
+            "pod is made.",
+            "Write `restartPolicy: Never` in the pod template's spec.",
+        )
+
+
+def _probes(role: RoleGroup) -> Iterator[Finding]:
+    """A liveness probe that kills an engine while it loads."""
+    for started in role.started:
+        launcher = started.launch.launcher
+        node = started.container.node
+        probe = node.at("livenessProbe")
+        if launcher is None or launcher.family not in _ENGINES or not isinstance(probe, Mapping):
+            continue
+        delay = probe.at("initialDelaySeconds")
+        seconds = delay.value if isinstance(delay, Scalar) else 0
+        if node.at("startupProbe") is None and isinstance(seconds, int) and seconds < 120:
+            yield Finding(
+                Place(probe, on_key=True),
+                f"the liveness probe of '{started.container.name}' begins while {launcher.family} loads its model; the "
+                "container is killed before it answers.",
+                "Add a startupProbe with time enough to load, or a long initialDelaySeconds.",
+                Severity.NOTE,
+            )

@@ -1,0 +1,85 @@
+"""Where the rules on roles must say nothing, or no more than a note."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabriclint.assemble import assemble
+from fabriclint.config import Settings
+from fabriclint.engine import lint
+from fabriclint.report.model import ReportOptions
+
+BASES = Path(__file__).parent.parent / "bases"
+COMMAND = 'command: [mpirun, -np, "2", ./reduce]'
+GPU = "\n              resources:\n                limits:\n                  nvidia.com/gpu: 1"
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    """(code, severity) of what the rules say, notes too."""
+    settings = Settings(isolated=True, select=("RUN010", "RUN012"))
+    result = lint([], settings, stdin=("job.yaml", text.encode()))
+    assert not [n for n in result.notes if n.code == "internal-error"], result.notes
+    return [(f.code, str(f.severity)) for f in assemble(result, settings, ReportOptions()).findings]
+
+
+def base(name: str, *changes: tuple[str, str]) -> str:
+    """A base with some of its text replaced."""
+    text = (BASES / f"{name}.yaml").read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+SILENT = {
+    "a launcher without GPUs": base("run-mpijob"),
+    "a launcher that names itself as host": base(
+        "run-mpijob", (COMMAND, "command: [mpirun, -H, localhost, -np, '2', ./reduce]" + GPU)
+    ),
+    "a launcher with a hostfile of its own": base(
+        "run-mpijob", (COMMAND, "command: [mpirun, --hostfile, /data/hosts, -np, '2', ./reduce]" + GPU)
+    ),
+    "a launcher whose program is not seen": base("run-mpijob", (COMMAND, "command: [/opt/go.sh]" + GPU)),
+    "a launcher that runs ranks": base(
+        "run-mpijob", (COMMAND, COMMAND + GPU), ("slotsPerWorker: 1", "runLauncherAsWorker: true")
+    ),
+    "none of a GPU": base("run-mpijob", (COMMAND, COMMAND + GPU.replace("gpu: 1", "gpu: 0"))),
+    "Always where another controller makes the pods": base("run-pytorchjob", ("OnFailure", "Always")),
+    "Always in a task": base("run-volcano", ("OnFailure", "Always")),
+    "Always in a group": base(
+        "run-leaderworkerset",
+        ("      spec:\n        containers", "      spec:\n        restartPolicy: Always\n        containers"),
+    ),
+    "a policy that a template fills in": base("gib-job", ("restartPolicy: Never", 'restartPolicy: "{{ policy }}"')),
+    "a Job of one pod": base("job"),
+}
+
+
+@pytest.mark.parametrize("text", SILENT.values(), ids=SILENT.keys())
+def test_nothing_is_said_of(text: str) -> None:
+    assert found(text) == []
+
+
+def test_a_group_whose_pods_come_back_alone_is_a_note() -> None:
+    text = base("run-leaderworkerset", ("RecreateGroupOnPodRestart", "None"))
+    assert found(text) == [("RUN012", "note")]
+
+
+@pytest.mark.parametrize(
+    ("probe", "expected"),
+    [
+        ("livenessProbe: {tcpSocket: {port: 1}}", [("RUN012", "note")]),
+        ("livenessProbe: {tcpSocket: {port: 1}, initialDelaySeconds: 900}", []),
+        (
+            "livenessProbe: {tcpSocket: {port: 1}}\n            startupProbe: {tcpSocket: {port: 1}, failureThreshold: 90}",
+            [],
+        ),
+    ],
+)
+def test_an_engine_has_time_to_load(probe: str, expected: list[tuple[str, str]]) -> None:
+    text = base(
+        "run-leaderworkerset", ("command: [serve-engine]", f"command: [vllm, serve, /model]\n            {probe}")
+    )
+    assert found(text) == expected
