@@ -74,7 +74,7 @@ def _severity(pod: PodView, worker: ContainerView) -> Severity:
     Severity.ERROR,
     on=JobView,
     also=(Severity.WARNING, Severity.NOTE),
-    yields_to=("POD005", "DOC005"),
+    yields_to=("POD005",),
 )
 def missing_ipc_lock(job: JobView) -> Iterator[Finding]:
     """A worker on the fabric may lock memory: IPC_LOCK in its own securityContext.

@@ -9,6 +9,7 @@ from fabriclint.node import Mapping, Node, Scalar, Unknown
 from fabriclint.pod import ContainerView, PodView, WorkerPod
 from fabriclint.quantity import parse_quantity
 from fabriclint.rule import Finding, Fix, Place, Related, SetValue, Severity, rule
+from fabriclint.schema.suggest import misspelt
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
 from fabriclint_rules.attachment import flag, merged_elsewhere, only_probes, runs_ranks, tested_by_launcher
@@ -43,9 +44,7 @@ def _ranks_share(worker: ContainerView, job: JobView) -> str | None:
     return f"{gpus} GPUs" if gpus >= 2 else None
 
 
-@rule(
-    "POD001", "missing-shm", Severity.WARNING, on=JobView, also=(Severity.ERROR, Severity.NOTE), yields_to=("DOC005",)
-)
+@rule("POD001", "missing-shm", Severity.WARNING, on=JobView, also=(Severity.ERROR, Severity.NOTE))
 def missing_shm(job: JobView) -> Iterator[Finding]:
     """A worker with several GPUs has a memory-backed /dev/shm.
 
@@ -96,9 +95,21 @@ def missing_shm(job: JobView) -> Iterator[Finding]:
     yield from once(job, lambda pod: _without_shm(pod, job))
 
 
+def _mounts_misspelt(worker: ContainerView) -> bool:
+    """Whether a mount may be there under a misspelt key, which the schema's rule reports."""
+    holders: list[tuple[Mapping, tuple[str, ...]]] = [(worker.node, ("volumeMounts",))]
+    holders += [(mount, ("mountPath",)) for mount in worker.mounts]
+    return any(
+        wanted[0] not in holder.fields and any(misspelt(key, wanted) for key in holder.fields)
+        for holder, wanted in holders
+    )
+
+
 def _without_shm(pod: PodView, job: JobView) -> Iterator[Finding]:
     worker = pod.worker
     if worker is None or _controller_mounts(pod) or merged_elsewhere(pod) or worker.mounts_open:
+        return
+    if _mounts_misspelt(worker):
         return
     several = _ranks_share(worker, job)
     if several is None or flag(pod.spec.at("hostIPC")) or worker.mount_at(_SHM) or worker.mount_at("/dev"):
