@@ -57,6 +57,8 @@ MODULES = (
     "run_roles",
     "run_command",
     "run_rendezvous",
+    "run_neighbours",
+    "run_gang",
 )
 
 

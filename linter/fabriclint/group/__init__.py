@@ -226,6 +226,8 @@ class GroupView:
     #: Whether the controller hands an address to the ranks of jobs of this sort, if not of this shape.
     gives_address: bool = False
     suspended: bool = False
+    #: Where it is said, or left unsaid, that each pod is made only when the one before is ready; None: all at once.
+    ordered: Place | None = None
 
     @property
     def workload(self) -> Workload:

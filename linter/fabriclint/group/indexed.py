@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, RoleGroup
 from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
@@ -141,7 +142,10 @@ def _statefulset(making: Making) -> GroupView:
     hosts = None
     if isinstance(making.name, str) and isinstance(start, int):
         hosts = Hosts(f"{making.name}-{{}}", (UNKNOWN if pod.site.pods is None else pod.site.pods,), (start,))
-    return _own_service(making, pod, text_or_unknown(making.spec, "serviceName"), hosts)
+    made = _own_service(making, pod, text_or_unknown(making.spec, "serviceName"), hosts)
+    if text_or_unknown(making.spec, "podManagementPolicy") in (None, "OrderedReady"):
+        made.ordered = Place(making.spec.nearest("podManagementPolicy"), on_key=True)
+    return made
 
 
 def _pod(making: Making) -> GroupView:
