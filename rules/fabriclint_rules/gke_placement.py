@@ -164,7 +164,11 @@ def wrong_accelerator(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
             help=f"Ask for {wanted}.",
             severity=Severity.WARNING if some else None,
             silences=("DEV005",),
-            fix=Fix(f"write {profile['accelerators'][0]}", (SetValue(node, profile["accelerators"][0]),))
+            fix=Fix(
+                f"write {profile['accelerators'][0]}",
+                (SetValue(node, profile["accelerators"][0]),),
+                Applicability.UNSAFE,
+            )
             if single
             else None,
         )

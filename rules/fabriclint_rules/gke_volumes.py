@@ -318,6 +318,8 @@ def socket_volume(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         )
         return
     volume = mount.string("name")
+    if volume is None:
+        return
     shared = [m for m in worker.mounts if m.string("name") == volume]
     if not shared:
         yield pod.finding(
@@ -345,7 +347,7 @@ def socket_volume(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         "runs over TCP.",
         help=f"Set {data['variable']} to '{places[0]}' in the worker.",
         fix=(
-            Fix(f"write {places[0]}", (SetValue(prefix.place.node, places[0]),))
+            Fix(f"write {places[0]}", (SetValue(prefix.place.node, places[0]),), Applicability.UNSAFE)
             if prefix is not None and prefix.origin == "env"
             else None
         ),
