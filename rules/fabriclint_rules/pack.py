@@ -54,6 +54,7 @@ MODULES = (
     "fit_objects",
     "run_operators",
     "run_processes",
+    "run_environment",
     "run_roles",
     "run_command",
     "run_rendezvous",

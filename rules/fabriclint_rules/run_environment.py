@@ -1,0 +1,289 @@
+"""RUN: which of the variables in the file the ranks get, and whose value counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fabriclint.group import GroupView, RoleGroup
+from fabriclint.node import Unknown
+from fabriclint.pod import ContainerView, Variable
+from fabriclint.rule import Finding, Place, Related, Severity, rule
+
+#: What NCCL, libfabric and the loader read in the ranks.
+_READ_BY_RANKS = ("NCCL_", "FI_", "LD_LIBRARY_PATH")
+#: UCX's transports that do not leave the host.
+_INSIDE = frozenset(("self", "sm", "shm", "mm", "posix", "sysv", "cma", "cuda_copy", "cuda_ipc"))
+#: Variables of a controller on which nothing hangs.
+_HARMLESS = frozenset(("PYTHONUNBUFFERED",))
+
+
+@rule(
+    "RUN009",
+    "environment-not-forwarded",
+    Severity.WARNING,
+    on=GroupView,
+    yields_on_line=("RUN004", "EFA006", "NCCL001"),
+)
+def environment_not_forwarded(group: GroupView) -> Iterator[Finding]:
+    """What the launcher sets for NCCL reaches the ranks on the other pods.
+
+    Open MPI hands nothing of its environment on but what `-x` names, one name at a time; deepspeed over pdsh only names
+    that begin with NCCL, PYTHON, UCX, MLFLOW and MV2. A variable that stays with the launcher has no effect: the ranks
+    run with NCCL's own choice, often TCP.
+
+    Fix: `-x NAME` for each variable, or set it where the ranks start.
+
+    Silent: hydra and srun, which hand everything on; an mpirun whose make, or options, are not seen; workers that set it
+    themselves, or that hand their own env to sshd; jobs of one pod.
+
+    Bad: set and not named (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, --allow-run-as-root, -np, "2", ./reduce]
+        + env:
+        +   - name: NCCL_ALGO
+        +     value: Ring  # <-
+    Bad: one of two is named (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, -np, "2", -x, NCCL_DEBUG, ./reduce]
+        + env:
+        +   - name: NCCL_DEBUG
+        +     value: WARN
+        +   - name: NCCL_PROTO
+        +     value: Simple  # <-
+    Bad: two names in one -x (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, -np, "2", -x, "NCCL_ALGO,NCCL_PROTO", ./reduce]
+        + env:
+        +   - name: NCCL_ALGO
+        +     value: Ring  # <-
+    Good: each by its name (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, -np, "2", -x, NCCL_ALGO, ./reduce]
+        + env:
+        +   - name: NCCL_ALGO
+        +     value: Ring
+    Good: hydra hands everything on (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpiexec.hydra, -np, "2", ./reduce]
+        + env:
+        +   - name: NCCL_ALGO
+        +     value: Ring
+    Good: ranks in the pods themselves (run-pytorchjob)
+        @@ Worker:
+        - command: [torchrun, train.py]
+        + command: [torchrun, train.py]
+        + env:
+        +   - name: NCCL_ALGO
+        +     value: Ring
+    Source: Open MPI 4.1 and 5.0; MPICH; deepspeed 0.19 launcher/multinode_runner.py; kubeflow/mpi-operator#429
+    """
+    if group.multi_node is not True:
+        return
+    workers = [r for r in group.ranks_on if r.pod.is_worker]
+    if not workers or any(r.pod.ranks_env.open or r.pod.hands_env_to_ssh for r in workers):
+        return
+    for role in group.launchers:
+        for started in role.started:
+            launcher = started.launch.launcher
+            if launcher is None or launcher.unclear or launcher.refused or started.launch.open:
+                continue
+            if launcher.forwards not in ("listed", "patterns"):
+                continue
+            passed = [f.name for f in launcher.forwarded if f.works is not False]
+            lost = [
+                v
+                for v in started.container.seen_env.starting(*_READ_BY_RANKS)
+                if v.origin in ("env", "export") and not _passes(v.name, passed, launcher.prefixes, workers)
+            ]
+            if lost:
+                names = ", ".join(f"'{v.name}'" for v in lost[:4]) + (
+                    f" and {len(lost) - 4} more" if len(lost) > 4 else ""
+                )
+                one = len(lost) == 1
+                yield Finding(
+                    lost[0].place,
+                    f"{launcher.family} does not hand {names} to its ranks; {'it has' if one else 'they have'} no effect on "
+                    "the other pods.",
+                    f"Name {'it' if one else 'each'} for the launcher: {' '.join(f'-x {v.name}' for v in lost[:4])}."
+                    if launcher.family == "openmpi"
+                    else "Set it where the ranks start.",
+                    related=tuple(Related(v.place, "This one too.") for v in lost[1:]),
+                )
+
+
+def _passes(name: str, passed: list[str], prefixes: tuple[str, ...], workers: list[RoleGroup]) -> bool:
+    """Whether the launcher hands a variable on, or the workers set it in their own start text or environment."""
+    if name in passed or any(p.endswith("*") and name.startswith(p[:-1]) for p in passed):
+        return True
+    if prefixes and name.startswith(prefixes):
+        return True
+    return any(name in r.pod.ranks_env or _exports(r, name) for r in workers)
+
+
+def _exports(role: RoleGroup, name: str) -> bool:
+    return any(name in c.start_text for c in role.pod.main_containers)
+
+
+@rule(
+    "RUN017",
+    "variable-replaced",
+    Severity.WARNING,
+    on=GroupView,
+    also=(Severity.NOTE,),
+    yields_on_line=("TRN014", "DOC003", "DOC008", "RUN004", "RUN016"),
+)
+def variable_replaced(group: GroupView) -> Iterator[Finding]:
+    """The variables that the controller sets are left to it.
+
+    Most controllers append theirs to the container's list, where the last one counts: an address, a rank or a number of
+    processes in the file is dead text, and the job does not do what the file says. Where the file wins, each pod gets
+    the same value.
+
+    Fix: remove the variable, and use the kind's own field for the count.
+
+    Silent: the same value as the controller's; containers that the controller does not touch; variables that it does not
+    set for this shape. A value that is not known, or on which nothing hangs, is a note.
+
+    Bad: an address of its own (run-pytorchjob)
+        @@ Worker:
+        - command: [torchrun, train.py]
+        + command: [torchrun, train.py]
+        + env:
+        +   - name: MASTER_ADDR
+        +     value: head.vision  # <-
+    Bad: a rank that is replaced (run-volcano)
+        @@ name: worker
+        - command: [python, train.py]
+        + command: [python, train.py]
+        + env:
+        +   - name: RANK
+        +     value: "1"  # <-
+    Bad: the size of the group (run-leaderworkerset)
+        - command: [serve-engine]
+        + command: [serve-engine]
+        + env:
+        +   - name: LWS_GROUP_SIZE
+        +     value: "8"  # <-
+    Good: the controller's own value (run-pytorchjob)
+        @@ Worker:
+        - command: [torchrun, train.py]
+        + command: [torchrun, train.py]
+        + env:
+        +   - name: MASTER_ADDR
+        +     value: captions-master-0
+    Good: nobody sets it here (run-jobset)
+        - command: [python, forecast.py]
+        + command: [python, forecast.py]
+        + env:
+        +   - name: MASTER_ADDR
+        +     value: weather-ranks-0-0.weather
+    Good: a name of its own (run-leaderworkerset)
+        - command: [serve-engine]
+        + command: [serve-engine]
+        + env:
+        +   - name: GROUP_SIZE
+        +     value: "8"
+    Source: kubeflow/trainer@c77ee3f pkg/controller.v1; kubeflow/mpi-operator@101db14 pkg/controller;
+    kubernetes-sigs/lws@2161f38 pkg/utils/pod; volcano-sh/volcano@0a56ed3 pkg/controllers/job/plugins
+    """
+    for role in group.roles:
+        if role.pod.workload.landing is not None or role.pod.workload.runtime_alone:
+            continue
+        for container in role.reached:
+            for name, value in role.injected.items():
+                own = container.env.get(name)
+                if own is None or own.origin != "env":
+                    continue
+                finding = _replaced(group, role, container, own, value)
+                if finding is not None:
+                    yield finding
+
+
+def _replaced(
+    group: GroupView, role: RoleGroup, container: ContainerView, own: Variable, value: str | Unknown | None
+) -> Finding | None:
+    """What becomes of a variable that both set."""
+    known = isinstance(own.value, str)
+    if isinstance(value, str) and known and value == own.value:
+        return None
+    shown = f"'{own.name}'" + (f" ('{own.value}')" if known and len(str(own.value)) <= 60 else "")
+    if role.beats(own.name):
+        differs = known and not isinstance(value, Unknown) and own.name not in _HARMLESS
+        theirs = f" ('{value}')" if isinstance(value, str) and value and len(value) <= 60 else ""
+        return Finding(
+            own.place,
+            f"{shown} has no effect: {group.maker} sets it{theirs} after the file's value.",
+            "Remove it.",
+            Severity.WARNING if differs else Severity.NOTE,
+        )
+    if not known or value is not None:
+        return None
+    return Finding(
+        own.place,
+        f"{shown} is kept in place of the value that {group.maker} sets for each pod; all pods get the same.",
+        "Remove it.",
+        Severity.NOTE,
+    )
+
+
+@rule("RUN021", "ucx-stays-inside", Severity.WARNING, on=GroupView, yields_on_line=("RUN009",))
+def ucx_stays_inside(group: GroupView) -> Iterator[Finding]:
+    """UCX has a transport that leaves the host where the ranks stand on several.
+
+    UCX_TLS is the whole list of what UCX may use. With shared memory and CUDA copies alone, the first message to another
+    pod ends with "no usable transports" or "Destination is unreachable".
+
+    Fix: add a network's transport (rc, ud, dc, or tcp), or leave the variable out.
+
+    Silent: lists of what is not to be used (`^tcp`); jobs of one pod; the pods' own env where sshd starts the ranks.
+
+    Bad: shared memory alone (run-pytorchjob)
+        @@ Worker:
+        - command: [torchrun, train.py]
+        + command: [torchrun, train.py]
+        + env:
+        +   - name: UCX_TLS
+        +     value: self,sm,cuda_copy,cuda_ipc  # <-
+    Bad: by mpirun (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "2", -x, "UCX_TLS=sm,self", ./reduce]  # <-
+    Bad: in the start text (run-jobset)
+        ~ [python, forecast.py] => [bash, -c, "export UCX_TLS=shm,self; python forecast.py"]  # <-
+    Good: a network's transport (run-pytorchjob)
+        @@ Worker:
+        - command: [torchrun, train.py]
+        + command: [torchrun, train.py]
+        + env:
+        +   - name: UCX_TLS
+        +     value: self,sm,rc_x,cuda_copy
+    Good: what is not to be used (run-jobset)
+        ~ [python, forecast.py] => [bash, -c, "export UCX_TLS=^shm,self; python forecast.py"]
+    Good: sshd does not hand it on (run-mpijob)
+        - - name: worker
+        + - name: worker
+        +   env:
+        +     - name: UCX_TLS
+        +       value: self,sm
+    Source: openucx/ucx src/ucp/core/ucp_context.c (UCX_TLS); NVIDIA/nccl-tests#65
+    """
+    if group.multi_node is not True:
+        return
+    seen: dict[tuple[int, bool], Place] = {}
+    for role in group.ranks_on:
+        if not role.pod.is_worker:
+            continue
+        variable = role.pod.ranks_env.get("UCX_TLS")
+        if variable is None or not isinstance(variable.value, str) or variable.value.startswith("^"):
+            continue
+        names = [n for n in re.split(r"[,\s]+", variable.value.strip()) if n]
+        if names and all(n in _INSIDE for n in names) and (id(variable.place.node), True) not in seen:
+            seen[id(variable.place.node), True] = variable.place
+    if seen:
+        first, *rest = seen.values()
+        yield Finding(
+            first,
+            "UCX_TLS names only transports inside one host, and the ranks stand on several pods; UCX finds no way to the "
+            "others and ends.",
+            "Add a network's transport (rc, ud, dc or tcp), or leave UCX_TLS out.",
+            related=tuple(Related(p, "The same here.") for p in rest),
+        )
