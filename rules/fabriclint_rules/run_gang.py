@@ -2,10 +2,69 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView
 from fabriclint.rule import Finding, Place, Related, Severity, rule
+
+
+@rule("RUN019", "scheduler-plugin-missing", Severity.WARNING, on=GroupView, yields_on_line=("RUN004", "DOC004"))
+def scheduler_plugin_missing(group: GroupView) -> Iterator[Finding]:
+    """A start text that reads a plugin's variables stands in a job that names the plugin.
+
+    The scheduler's plugins set the list of hosts, the index and the master's address. Without the plugin the variable is
+    empty, and the launcher starts with no hosts, or every pod as the first.
+
+    Fix: name the plugin under `plugins`.
+
+    Silent: variables that the file itself sets or the script assigns; env from objects that are not in view; plugins that
+    bring another with them; plugins that are filled in later.
+
+    Bad: the hosts of a task without svc (run-volcano)
+        - plugins:
+        -   pytorch: [--master=master, --worker=worker, --port=23456]
+        @@ name: master
+        ~ [python, train.py] => [sh, -c, "mpirun --host ${VC_WORKER_HOSTS} train"]  # <-
+    Bad: the index without env (run-volcano)
+        @@ name: worker
+        ~ [python, train.py] => [sh, -c, "python train.py --node $VC_TASK_INDEX"]  # <-
+    Bad: the master's address without pytorch (run-volcano)
+        ~ pytorch: [--master=master, --worker=worker, --port=23456] => svc: []
+        @@ name: worker
+        ~ [python, train.py] => [sh, -c, "python train.py --at $MASTER_ADDR"]  # <-
+    Good: the plugin is there (run-volcano)
+        @@ name: worker
+        ~ [python, train.py] => [sh, -c, "python train.py --at $MASTER_ADDR"]
+    Good: pytorch brings svc (run-volcano)
+        @@ name: worker
+        ~ [python, train.py] => [sh, -c, "python train.py --hosts $VC_MASTER_HOSTS"]
+    Good: the script sets it (run-volcano)
+        ~ pytorch: [--master=master, --worker=worker, --port=23456] => svc: []
+        @@ name: worker
+        ~ [python, train.py] => [sh, -c, "MASTER_ADDR=speech-master-0.speech; python train.py --at $MASTER_ADDR"]
+    Source: volcano-sh/volcano@0a56ed3 pkg/controllers/job/plugins
+    """
+    for role in group.roles:
+        for container in role.pod.main_containers:
+            text = container.start_text
+            if container.env.open:
+                continue
+            for names, plugin in group.unmade:
+                for word in container.words:
+                    found = re.search(r"\$\{?(" + names + r")\b", word.text)
+                    name = found[1] if found is not None else ""
+                    if found is None or name in container.env or re.search(rf"\b{name}=|\bread\b.*{name}", text):
+                        continue
+                    if "source " in text or "\n. " in text or "; . " in text:
+                        continue
+                    yield Finding(
+                        Place(word, within=found.span()),
+                        f"The start text reads '{name}', which the plugin '{plugin}' sets, and the job does not name that "
+                        "plugin; the variable is empty.",
+                        f"Add '{plugin}: []' under 'plugins'.",
+                    )
+                    break
 
 
 @rule("RUN020", "ordered-start", Severity.WARNING, on=GroupView)

@@ -228,6 +228,8 @@ class GroupView:
     suspended: bool = False
     #: Where it is said, or left unsaid, that each pod is made only when the one before is ready; None: all at once.
     ordered: Place | None = None
+    #: What plugins of the kind that this job does not name would make: a pattern of the name, and the plugin.
+    unmade: tuple[tuple[str, str], ...] = ()
 
     @property
     def workload(self) -> Workload:

@@ -60,8 +60,13 @@ def group(making: Making) -> GroupView:
         subdomain=name if svc else None,
         services=(name,) if svc and isinstance(name, str) else (),
         ssh=given["mpi"] is not None or given["ssh"] is not None,
+        unmade=tuple((r["names"], r["plugin"]) for r in making.data["made by plugins"] if not _any(given, r["by"])),
         restart=str(node.value) if isinstance(node := spec.at("maxRetry"), Scalar) else None,
     )
+
+
+def _any(given: dict[str, dict[str, str] | Unknown | None], plugins: list[str]) -> bool:
+    return any(given[p] is not None for p in plugins)
 
 
 def _task(pod: PodView) -> str:
