@@ -279,13 +279,27 @@ def _problem(source: Source, problem: Problem, rule: Rule, settings: Settings) -
 _QUOTED = re.compile(r"'[^']{160,}'")
 #: How many messages of one rule on one line are written out.
 _TOLD = 3
+#: More than this is told of a line only when its first message alone is longer.
+_LONGEST = 300
+#: What would break a message over lines, or hide in it.
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+ *")
 
 
 def _told(messages: list[str]) -> str:
     """The messages of one rule on one line as one text; long values and long lists are cut."""
-    told = list(dict.fromkeys(messages))
-    more = f" And {len(told) - _TOLD} more on this line." if len(told) > _TOLD else ""
-    text = " ".join(told[:_TOLD]) + more
+    told = [_cut(m) for m in dict.fromkeys(messages)]
+    shown = told[:1]
+    for message in told[1:_TOLD]:
+        if sum(len(m) + 1 for m in shown) + len(message) > _LONGEST - len(" And 99 more on this line."):
+            break
+        shown.append(message)
+    more = f" And {len(told) - len(shown)} more on this line." if len(told) > len(shown) else ""
+    return " ".join(shown) + more
+
+
+def _cut(message: str) -> str:
+    """A message in one line, its long values cut."""
+    text = _UNSEEN.sub(" ", message)
     return _QUOTED.sub(lambda m: f"{m[0][:120]}...'", text) if len(text) > 160 else text
 
 

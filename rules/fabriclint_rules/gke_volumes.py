@@ -7,7 +7,7 @@ from typing import Any
 
 from fabriclint.node import Mapping, Unknown
 from fabriclint.pod import ContainerView, WorkerPod
-from fabriclint.rule import Applicability, AddField, Finding, Fix, Place, Related, Rule, SetValue, Severity, rule
+from fabriclint.rule import AddField, Applicability, Finding, Fix, Place, Related, Rule, SetValue, Severity, rule
 from fabriclint_rules.gke_wiring import (
     GIB,
     TCPX,

@@ -27,7 +27,7 @@ from fabriclint.launch.word import HOLE, Place, Word, pieces_of, text_of
 from fabriclint.node import Unknown
 
 #: Commands and characters after which reading ends; a real start text needs a few hundred.
-_MOST_WORK = 400_000
+_MOST_WORK = 100_000
 _MOST_ROUNDS = 64
 _DEEPEST = 24
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -983,7 +983,8 @@ class Shell:
             if (v.exported and v.value is not None)
             or (not v.exported and not state.cleared and state.environment(name) is not None)
         }
-        self.spend(len(state.variables) + len(words))
+        # What reads a started program asks for much more than a builtin costs.
+        self.spend(len(state.variables) + len(words) + 50)
         self.seen.invocations.append(
             Invocation(
                 words,
