@@ -9,6 +9,58 @@ from fabriclint.group import GroupView
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 
 
+@rule("RUN011", "gang-deadlock", Severity.WARNING, on=GroupView)
+def gang_deadlock(group: GroupView) -> Iterator[Finding]:
+    """A gang counts only pods that are made before it starts.
+
+    A gang scheduler starts no pod until as many are there as the gang counts. A launcher that is made when the workers
+    are ready is never there in time, and the workers wait for it.
+
+    Fix: leave launcherCreationPolicy out, or let minAvailable count the workers only.
+
+    Silent: jobs without a schedulingPolicy; gangs that do not need the launcher; counts that are filled in later.
+
+    Bad: a gang of launcher and workers (run-mpijob)
+        @@ spec:
+        +   launcherCreationPolicy: WaitForWorkersReady  # <-
+        @@ runPolicy:
+        +   schedulingPolicy: {minAvailable: 3}
+    Bad: a gang of all by default (run-mpijob)
+        @@ spec:
+        +   launcherCreationPolicy: WaitForWorkersReady  # <-
+        @@ runPolicy:
+        +   schedulingPolicy: {queue: research}
+    Bad: of four (run-mpijob)
+        @@ spec:
+        +   launcherCreationPolicy: WaitForWorkersReady  # <-
+        @@ runPolicy:
+        +   schedulingPolicy: {minAvailable: 4}
+        ~ "2" => "3"
+        @@ Worker:
+        ~ replicas: 2 => replicas: 3
+    Good: the workers only (run-mpijob)
+        @@ spec:
+        +   launcherCreationPolicy: WaitForWorkersReady
+        @@ runPolicy:
+        +   schedulingPolicy: {minAvailable: 2}
+    Good: all at once (run-mpijob)
+        @@ runPolicy:
+        +   schedulingPolicy: {minAvailable: 3}
+    Good: no gang (run-mpijob)
+        @@ spec:
+        +   launcherCreationPolicy: WaitForWorkersReady
+    Source: kubeflow/mpi-operator@101db14 pkg/controller/podgroup.go
+    """
+    if group.late is not None and not group.suspended:
+        yield Finding(
+            group.late[0],
+            "The launcher is made when the workers are ready and the gang counts it; the scheduler starts no worker "
+            "before the launcher is there.",
+            "Remove 'launcherCreationPolicy', or write a 'minAvailable' of the workers only.",
+            related=(Related(group.late[1], "The gang."),),
+        )
+
+
 @rule("RUN019", "scheduler-plugin-missing", Severity.WARNING, on=GroupView, yields_on_line=("RUN004", "DOC004"))
 def scheduler_plugin_missing(group: GroupView) -> Iterator[Finding]:
     """A start text that reads a plugin's variables stands in a job that names the plugin.

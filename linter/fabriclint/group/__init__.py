@@ -230,6 +230,8 @@ class GroupView:
     ordered: Place | None = None
     #: What plugins of the kind that this job does not name would make: a pattern of the name, and the plugin.
     unmade: tuple[tuple[str, str], ...] = ()
+    #: What makes pods only once others run, while a gang counts them all: where it is said, and where the gang is.
+    late: tuple[Place, Place] | None = None
 
     @property
     def workload(self) -> Workload:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, RoleGroup
 from fabriclint.kinds import number
-from fabriclint.node import UNKNOWN, Scalar, Unknown
+from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown
 from fabriclint.workload import PodRole
 
 if TYPE_CHECKING:
@@ -56,7 +56,21 @@ def group(making: Making) -> GroupView:
         slots=slots if not isinstance(slots, Unknown) else UNKNOWN,
         restart=next((r.restart for r in roles if r.pod.role is PodRole.LAUNCHER), None),
         suspended=_true(spec.at("runPolicy", "suspend")),
+        late=_late(spec, roles) if by_ssh else None,
     )
+
+
+def _late(spec: Mapping, roles: list[RoleGroup]) -> tuple[Place, Place] | None:
+    """A launcher that is made after the workers run, in a gang that waits for it as well."""
+    policy, gang = spec.at("launcherCreationPolicy"), spec.mapping("runPolicy", "schedulingPolicy")
+    if gang is None or not isinstance(policy, Scalar) or policy.value != "WaitForWorkersReady":
+        return None
+    given = gang.at("minAvailable")
+    workers = sum(r.pods for r in roles if r.role == "worker" and isinstance(r.pods, int))
+    least = number(given, workers + 1)
+    if workers < 1 or isinstance(least, Unknown) or least <= workers:
+        return None
+    return Place(policy), Place(given if given is not None else gang, on_key=given is None)
 
 
 def _true(node: object) -> bool:
