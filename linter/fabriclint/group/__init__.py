@@ -7,7 +7,7 @@ Rules about ranks see only this, so none of them knows a kind. What a controller
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -44,7 +44,7 @@ class Hosts:
     @property
     def first(self) -> str:
         """The name of the first pod."""
-        return self.pattern.format(*self.starts)
+        return self._filled(self.starts)
 
     @property
     def last(self) -> str | Unknown:
@@ -52,7 +52,12 @@ class Hosts:
         if any(isinstance(c, Unknown) for c in self.counts):
             return UNKNOWN
         ends = [s + c - 1 for s, c in zip(self.starts, self.counts, strict=True) if not isinstance(c, Unknown)]
-        return self.pattern.format(*ends)
+        return self._filled(ends)
+
+    def _filled(self, indices: Sequence[int]) -> str:
+        # The holes are the last: an object's own name may hold braces when nobody has filled it in yet.
+        first, *pieces = self.pattern.rsplit("{}", len(indices)) if indices else [self.pattern]
+        return first + "".join(f"{i}{piece}" for i, piece in zip(indices, pieces, strict=False))
 
     def has(self, name: str) -> bool | Unknown:
         """Whether one of the pods will have this host name."""

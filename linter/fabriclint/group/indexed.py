@@ -152,5 +152,5 @@ def _pod(making: Making) -> GroupView:
     pod = making.job.pods[0]
     host = text_or_unknown(pod.spec, "hostname")
     chosen = host if host is not None else making.name
-    hosts = Hosts(chosen.replace("{", "{{").replace("}", "}}")) if isinstance(chosen, str) else None
+    hosts = Hosts(chosen) if isinstance(chosen, str) else None
     return _own_service(making, pod, text_or_unknown(pod.spec, "subdomain"), hosts)

@@ -27,6 +27,14 @@ def _table() -> dict[str, Any]:
     return table
 
 
+def _filled(text: str, facts: dict[str, object]) -> str:
+    """A template with its facts; a text of the user's own that holds braces stays as it is."""
+    try:
+        return text.format_map(facts)
+    except (ValueError, KeyError, IndexError):
+        return text
+
+
 @dataclass(slots=True)
 class Checked:
     """An object with its group, as checks see it."""
@@ -42,10 +50,10 @@ class Checked:
         return Refusal(
             row.get("sort", "fields"),
             place if isinstance(place, Place) else Place(place, on_key=not isinstance(place, Scalar)),
-            str(row["what"]).format_map(facts),
-            str(row.get("words", "")).format_map(facts),
+            _filled(str(row["what"]), facts),
+            _filled(str(row.get("words", "")), facts),
             _table()["then"][row["then"]],
-            str(row["edit"]).format_map(facts),
+            _filled(str(row["edit"]), facts),
             warning=bool(row.get("warning")),
         )
 
