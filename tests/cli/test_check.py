@@ -215,3 +215,13 @@ def test_suppressed_findings_in_sarif_come_with_a_warning(fabriclint, faulty, tm
     assert "alert" not in fabriclint("check", "-o", "sarif").err
     ran = fabriclint("check", "--show-suppressed", "--output-file", f"sarif={tmp_path / 'a.sarif'}")
     assert "it would open an alert for each suppressed finding" in ran.err
+
+
+def test_a_clean_run_says_that_a_runtime_was_not_seen(fabriclint, tmp_path):
+    (tmp_path / "job.yaml").write_text(
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\n"
+        "spec:\n  runtimeRef: {name: somewhere}\n  trainer: {numNodes: 2}\n"
+    )
+    ran = fabriclint("check", "job.yaml")
+    assert ran.code == 0
+    assert "1 runtime not seen and the pods not checked" in ran.out

@@ -17,6 +17,8 @@ _COLOURS = {
 _RESET = "\x1b[0m"
 #: Columns of a line that are shown at most.
 _ROOM = 160
+#: Rules whose notes say that something decisive was not among the files: a clean run says so too.
+_UNSEEN = frozenset(("runtime-not-found",))
 
 
 def _line(report: Report, region: Region) -> str | None:
@@ -104,6 +106,9 @@ def render(report: Report) -> str:
     s = report.summary
     said = [counted(s.errors, "error"), counted(s.warnings, "warning")]
     rest = []
+    unseen = sum(1 for f in report.findings if f.name in _UNSEEN and f.severity == "note" and f.suppressed is None)
+    if unseen:
+        rest.append(f"{counted(unseen, 'runtime')} not seen and the pods not checked (explain says more)")
     if hidden:
         rest.append(f"{counted(hidden, 'note')} (--verbose shows them)")
     if s.suppressed:
