@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from copy import copy
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -390,13 +391,23 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
     raise typer.Exit(run_completion(shell))
 
 
+def _with_command(first: list[str]) -> typer.Typer:
+    """The application with the one command that is called: typer reads the options of every command that it is given."""
+    commands = [c for c in app.registered_commands if first == [c.name or getattr(c.callback, "__name__", "")]]
+    if not commands:
+        return app
+    one = copy(app)
+    one.registered_commands, one.registered_groups = commands, []
+    return one
+
+
 def run(arguments: list[str]) -> int:
     """Run the application on arguments; usage errors are 2."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
-        result = app(arguments, prog_name="fabriclint", standalone_mode=True)
+        result = _with_command(arguments[:1])(arguments, prog_name="fabriclint", standalone_mode=True)
     except SystemExit as stop:
         sys.stdout.flush()  # so that a closed pipe is met while it can still be caught
         return stop.code if isinstance(stop.code, int) else (0 if stop.code is None else 2)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +171,33 @@ class Report:
     tool: ToolInfo
     findings: tuple[ReportedFinding, ...]
     notifications: tuple[Notification, ...]
-    rules: tuple[RuleInfo, ...]
+    rules: Sequence[RuleInfo]
     summary: Summary
     sources: Mapping[str, str] = field(default_factory=dict)
     options: ReportOptions = field(default_factory=ReportOptions)
+
+
+class RulesOnDemand(Sequence[RuleInfo]):
+    """The rules of a run, read from their docstrings only when a format asks for them."""
+
+    def __init__(self, make: Callable[[], Iterable[RuleInfo]]) -> None:
+        self._make = make
+        self._made: tuple[RuleInfo, ...] | None = None
+
+    def _all(self) -> tuple[RuleInfo, ...]:
+        if self._made is None:
+            self._made = tuple(self._make())
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    @overload
+    def __getitem__(self, index: int) -> RuleInfo: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[RuleInfo, ...]: ...
+    def __getitem__(self, index: int | slice) -> RuleInfo | tuple[RuleInfo, ...]:
+        return self._all()[index]
 
 
 def counted(number: int, word: str) -> str:
