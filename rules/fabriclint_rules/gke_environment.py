@@ -17,7 +17,6 @@ from fabriclint_rules.gke_wiring import (
     INTERFACES,
     TCPX,
     TCPXO,
-    Release,
     accelerator,
     entries,
     filled_in,
@@ -27,10 +26,10 @@ from fabriclint_rules.gke_wiring import (
     parsed,
     profile_of,
     quoted,
-    release_of,
     sidecar,
     tag_of,
 )
+from fabriclint_schemas.pairs import Release, release_of
 
 _RAY = ("RayCluster", "RayJob", "RayService", "RayCronJob")
 

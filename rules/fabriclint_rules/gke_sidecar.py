@@ -18,7 +18,6 @@ from fabriclint_rules.gke_wiring import (
     INTERFACES,
     TCPX,
     TCPXO,
-    Release,
     chosen_subset,
     containers_open,
     filled_in,
@@ -27,11 +26,11 @@ from fabriclint_rules.gke_wiring import (
     parsed,
     profile_of,
     quoted,
-    release_of,
     sidecar,
     tag_of,
     written,
 )
+from fabriclint_schemas.pairs import Release, release_of
 
 
 @rule("TCPXO007", "missing-device-annotation", Severity.ERROR, on=WorkerPod, fabric=TCPXO, yields_to=("TCPXO010", "TCPXO011", "TCPXO008"))  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -14,6 +13,7 @@ from fabriclint.embedded import parse_embedded
 from fabriclint.launch import Launch, read_launch
 from fabriclint.node import UNKNOWN, Mapping, Node, Scalar, Sequence, Unknown, open_value
 from fabriclint.pod import ContainerView, PodView
+from fabriclint_schemas.pairs import Release
 
 TCPXO, TCPX, GIB = "gke-tcpxo", "gke-tcpx", "gke-gib"
 INTERFACES = "networking.gke.io/interfaces"
@@ -21,8 +21,6 @@ DEFAULT = "networking.gke.io/default-interface"
 DEVICES = "devices.gke.io/container."
 LIST = "kubectl get networks.networking.gke.io -o jsonpath='{range .items[*]}{.metadata.name}{\"\\n\"}{end}'"
 NETWORK_RESOURCE = "networking.gke.io.networks/"
-
-Release = tuple[int, ...]
 
 
 @cache
@@ -181,12 +179,6 @@ def mounts_below(container: ContainerView, folder: str) -> Iterator[Mapping]:
         where = (mount.string("mountPath") or "").rstrip("/")
         if where == folder or where.startswith(folder + "/"):
             yield mount
-
-
-def release_of(tag: str) -> Release | None:
-    """The numbers of a tag: without `v`, a suffix behind `-` or `_` and leading zeros; None when it has none."""
-    found = re.fullmatch(r"v?(\d+)\.(\d+)\.(\d+)(?:[-_.][\w.-]*)?", tag)
-    return tuple(int(n) for n in found.groups()) if found else None
 
 
 def tag_of(container: ContainerView) -> str | None:

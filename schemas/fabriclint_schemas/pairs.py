@@ -11,7 +11,7 @@ Release = tuple[int, ...]
 
 def release_of(tag: str) -> Release | None:
     """The three numbers of a tag; `v`, what follows `-` or `_`, and leading zeros do not count; None for others."""
-    found = re.fullmatch(r"v?(\d+)\.(\d+)\.(\d+)(?:[-_.].*)?", tag)
+    found = re.fullmatch(r"v?(\d+)\.(\d+)\.(\d+)(?:[-_.][\w.-]*)?", tag)
     return tuple(int(n) for n in found.groups()) if found is not None else None
 
 
