@@ -54,9 +54,10 @@ def _labelled_by_patch(user: TrainJobView) -> bool:
     )
 
 
-def _lost(view: RuntimeView) -> list[str]:
-    """What the TrainJobs in view ask for and do not get without the label."""
+def _lost(view: RuntimeView) -> str:
+    """What the TrainJobs in view ask for and do not get without the label, as the end of a sentence; '' for nothing."""
     lost: list[str] = []
+    unset = ""
     mpi = view.policy == "mpi"
     for user in view.users:
         if _labelled_by_patch(user):
@@ -65,8 +66,10 @@ def _lost(view: RuntimeView) -> list[str]:
             if user.trainer is not None and user.trainer.at(key) is not None and key not in lost:
                 lost.append(key)
     if view.users and view.policy in _TORCH_AND_JAX and not all(_labelled_by_patch(u) for u in view.users):
-        lost.append("PET_* variables" if view.policy == "torch" else "JAX_* variables")
-    return lost
+        unset = "PET_* variables" if view.policy == "torch" else "JAX_* variables"
+    said = [f"""ignores '{"', '".join(lost)}' of the TrainJob that uses it"""] if lost else []
+    said += [f"sets no {unset}"] if unset else []
+    return " and ".join(said)
 
 
 @rule("TRN005", "missing-ancestor-label", Severity.ERROR, on=RuntimeView, also=(Severity.WARNING,))
@@ -114,7 +117,7 @@ def missing_ancestor_label(view: RuntimeView) -> Iterator[Finding]:
     wrong = label_of(job)
     name = job.string("name") or ""
     severity = Severity.ERROR if lost else Severity.WARNING
-    what = f"""'{"', '".join(lost)}' of the TrainJob that uses it""" if lost else "the TrainJob's trainer block"
+    what = lost or "ignores the TrainJob's trainer block"
     related = [
         Related(Place(user.trainer, on_key=True), "This trainer block is ignored.")
         for user in view.users
@@ -123,7 +126,7 @@ def missing_ancestor_label(view: RuntimeView) -> Iterator[Finding]:
     if wrong is not None:
         yield Finding(
             Place(wrong),
-            f"The label '{LABEL}' of the replicated job '{name}' is '{wrong.text}', not 'trainer'; Trainer ignores {what}.",
+            f"The label '{LABEL}' of the replicated job '{name}' is '{wrong.text}', not 'trainer'; Trainer {what}.",
             silences=_CARRIED_BY_ENV,
             help="Write 'trainer'.",
             severity=severity,
@@ -146,7 +149,7 @@ def missing_ancestor_label(view: RuntimeView) -> Iterator[Finding]:
         place = job.nearest("name")
     yield Finding(
         Place(place, on_key=place.key != "name"),
-        f"The replicated job '{name}' lacks the label '{LABEL}: trainer'; Trainer ignores {what}.",
+        f"The replicated job '{name}' lacks the label '{LABEL}: trainer'; Trainer {what}.",
         silences=_CARRIED_BY_ENV,
         help=f"Add '{LABEL}: trainer' to template.metadata.labels of the replicated job.",
         severity=severity,
