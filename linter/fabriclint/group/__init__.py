@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from fabriclint.node import UNKNOWN, Unknown
+from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
 from fabriclint.workload import PodRole
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabriclint.views import JobView
     from fabriclint.workload import Workload
 
-__all__ = ["GroupView", "Hosts", "Refusal", "RoleGroup", "Value", "group_of"]
+__all__ = ["GroupView", "Hosts", "Meeting", "Refusal", "RoleGroup", "Value", "group_of"]
 
 #: A variable's value: a text; None where it differs from pod to pod; UNKNOWN where the files do not tell.
 Value: TypeAlias = "str | Unknown | None"
@@ -93,6 +93,16 @@ class Refusal:
     warning: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A rendezvous in a field of the object: its host, its port and the sort of store that is to be there."""
+
+    host: str
+    port: str | None
+    backend: str
+    place: Place
+
+
 @dataclass(eq=False)
 class RoleGroup:
     """The pods of one role in one job.
@@ -123,6 +133,8 @@ class RoleGroup:
     default_start: str | None = None
     #: Something else may change the number of pods (an autoscaler, a scale subresource).
     scalable: bool = False
+    #: Labels that the controller gives the pods, alike on all of them.
+    given_labels: dict[str, Value] = field(default_factory=dict)
 
     @property
     def all_pods(self) -> int | Unknown:
@@ -165,6 +177,35 @@ class RoleGroup:
                 return UNKNOWN
             total += container.gpus
         return total
+
+    def label(self, name: str) -> Value:
+        """What the pods' label holds; None when they certainly have none of that name, UNKNOWN when it cannot be told."""
+        metadata = self.pod.metadata
+        if name in self.given_labels:
+            return self.given_labels[name]
+        node = metadata.at("labels") if metadata is not None else None
+        given = metadata.at("labels", name) if metadata is not None else None
+        if given is not None:
+            return UNKNOWN if not isinstance(given, Scalar) or given.open else given.text
+        if self.pod.workload.resolved is not None or (isinstance(node, Scalar) and node.value is not None):
+            return UNKNOWN
+        if isinstance(node, Mapping) and any(open_value(key) for key in node.fields):
+            return UNKNOWN
+        # Controllers and webhooks put their own on, below a domain; these two came before that custom.
+        return UNKNOWN if "/" in name or name in ("job-name", "controller-uid") else None
+
+    def selected(self, selector: Mapping | None) -> bool | Unknown:
+        """Whether a selector of labels and values picks the pods; one that says nothing picks none."""
+        if selector is None or not selector.fields:
+            return False
+        sure = True
+        for name, node in selector.fields.items():
+            label = self.label(name)
+            if not isinstance(node, Scalar) or node.open or isinstance(label, Unknown):
+                sure = False
+            elif label != node.text:
+                return False
+        return True if sure else UNKNOWN
 
     def sets(self, container: ContainerView | None) -> bool:
         """Whether the controller sets its variables in this container."""
@@ -231,6 +272,13 @@ class GroupView:
     #: Whether the controller hands an address to the ranks of jobs of this sort, if not of this shape.
     gives_address: bool = False
     suspended: bool = False
+    #: Whether the names of all its pods and Services are the controller's own: one that it does not make is not there.
+    sure_names: bool = False
+    #: Whether the Services that the controller makes leave out pods that are not ready, and where the file says so.
+    hides: bool = False
+    hides_place: Place | None = None
+    #: The address that a field of the kind hands to the ranks: host, port, what serves it, and where it stands.
+    meeting: Meeting | None = None
     #: Where it is said, or left unsaid, that each pod is made only when the one before is ready; None: all at once.
     ordered: Place | None = None
     #: What plugins of the kind that this job does not name would make: a pattern of the name, and the plugin.

@@ -43,6 +43,8 @@ def _jobset(making: Making) -> GroupView:
     subdomain = given if given is not None else name
     dns = spec.at("network", "enableDNSHostnames")
     named = not (isinstance(dns, Scalar) and dns.value is False)
+    publish = spec.at("network", "publishNotReadyAddresses")
+    hidden = named and isinstance(publish, Scalar) and publish.value is False
     roles: list[RoleGroup] = []
     for pod in making.job.pods:
         owner = pod.site.owner
@@ -75,6 +77,8 @@ def _jobset(making: Making) -> GroupView:
         suspended=_true(spec, "suspend"),
         slots=next((s for s in map(_processes, roles) if s is not None), None),
         ssh=any(p.by_ssh for p in making.job.pods),
+        hides=hidden,
+        hides_place=Place(publish) if hidden and publish is not None else None,
     )
 
 

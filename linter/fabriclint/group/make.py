@@ -40,6 +40,8 @@ class Making:
         """A role whose pods the mechanism describes."""
         more.setdefault("scalable", bool(self.data.get("scalable")))
         more.setdefault("main", next(iter(pod.main_containers), None) if self.data.get("ranks in first") else None)
+        facts = {"name": self.name, "role": role}
+        more.setdefault("given_labels", {k: text(t, facts) for k, t in self.data.get("labels", {}).items()})
         return RoleGroup(
             pod, role, pod.name or role, pods, wins=self.data.get("wins", "file"), reached=self.reached(pod), **more
         )
@@ -59,6 +61,8 @@ class Making:
         more.setdefault("address", tuple(self.data.get("address", ())))
         more.setdefault("own_rendezvous", bool(self.data.get("own rendezvous")))
         more.setdefault("gives_address", bool(self.data.get("gives address")))
+        more.setdefault("sure_names", bool(self.data.get("sure names")))
+        more.setdefault("hides", bool(self.data.get("hides until ready")))
         return GroupView(self.job, roles, self.data.get("maker", "the controller"), **more)
 
 

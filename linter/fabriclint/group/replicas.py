@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.finding import Place
-from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.group import GroupView, Hosts, Meeting, RoleGroup
 from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
 
@@ -40,7 +40,20 @@ def group(making: Making) -> GroupView:
         slots=_slots(making.spec),
         slots_place=_slots_place(making.spec),
         suspended=_suspended(making.spec),
+        meeting=_meeting(making.spec.mapping("elasticPolicy")),
     )
+
+
+def _meeting(policy: Mapping | None) -> Meeting | None:
+    """The rendezvous of an elastic job, when its host is written out."""
+    node = policy.scalar("rdzvHost") if policy is not None else None
+    host = _text(node)
+    if policy is None or node is None or not isinstance(host, str):
+        return None
+    port, backend = _text(policy.at("rdzvPort")), _text(policy.at("rdzvBackend"))
+    if isinstance(backend, Unknown):
+        return None
+    return Meeting(host, port if isinstance(port, str) else None, backend or "c10d", Place(node))
 
 
 def _suspended(spec: Mapping) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabriclint.launch.facts import Fact, Forwarded, Launcher, integer
+from fabriclint.launch.facts import Fact, Forwarded, Launcher, hosts_in, integer
 from fabriclint.launch.options import parse
 from fabriclint.launch.word import HOLE, Word, text_of
 from fabriclint.node import UNKNOWN
@@ -191,6 +191,7 @@ def horovodrun(words: list[Word]) -> Launcher:
         entries = [e.partition(":") for e in text.split(",") if e]
         made.hosts = [(h, int(n[:6]) if n.isdigit() else None) for h, _, n in entries]
         made.hosts_place, made.nodes = place, Fact(len(made.hosts), place)
+        made.named += hosts_in(Word(text, *place))
     if "hostfile" in got.values:
         text, place = got.values["hostfile"]
         made.hostfile = Fact(UNKNOWN if HOLE in text else text, place)

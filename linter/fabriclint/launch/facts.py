@@ -91,6 +91,8 @@ class Launcher:
     gpus: Fact = NOT_SAID
     hosts: list[tuple[str, int | None]] | None = None
     hosts_place: Place | None = None
+    #: The hosts that its words, or a hostfile in view, name, each where it stands.
+    named: list[tuple[str, Place]] = field(default_factory=list)
     hostfile: Fact = NOT_SAID
     oversubscribe: bool = False
     head: bool = False
@@ -127,6 +129,33 @@ class Launcher:
             "data",
         ):
             setattr(self, name, Fact(UNKNOWN, getattr(self, name).place))
+
+
+def hosts_in(word: Word) -> list[tuple[str, Place]]:
+    """The hosts of a list `a:2,b:2`, each with its place; those that hold something unknown are left out."""
+    found: list[tuple[str, Place]] = []
+    at = 0
+    for entry in word.raw.split(","):
+        name = entry.partition(":")[0]
+        if name.strip() and HOLE not in name:
+            found.append((name, word.part(at, at + len(name))))
+        at += len(entry) + 1
+    return found
+
+
+def hosts_of_file(file: Word) -> list[tuple[str, Place]]:
+    """The hosts of a hostfile, each with its place; lines that hold something unknown are left out."""
+    found: list[tuple[str, Place]] = []
+    at = 0
+    for line in file.raw.split("\n"):
+        text = line.lstrip()
+        words = text.partition("#")[0].split()
+        name = words[0].partition(":")[0] if words else ""
+        if name and HOLE not in line:
+            start = at + len(line) - len(text)
+            found.append((name, file.part(start, start + len(name))))
+        at += len(line) + 1
+    return found
 
 
 def integer(text: str | Unknown | None, place: Place | None) -> Fact:

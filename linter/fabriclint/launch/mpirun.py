@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fabriclint.launch.facts import Fact, Forwarded, Launcher, Lookup, integer, table
+from fabriclint.launch.facts import Fact, Forwarded, Launcher, Lookup, hosts_in, integer, table
 from fabriclint.launch.word import HOLE, Place, Word, text_of
 from fabriclint.node import UNKNOWN, Unknown
 
@@ -25,8 +25,8 @@ NAMES = frozenset(
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def read(words: list[Word], lookup: Lookup, *, program: str = "mpirun", hostfile: str | None = None) -> Launcher:
-    """Read the words behind the program's name. `hostfile`: the text of the hostfile when it is in view."""
+def read(words: list[Word], lookup: Lookup, *, program: str = "mpirun") -> Launcher:
+    """Read the words behind the program's name."""
     if "hydra" in program or "mpich" in program:
         return _hydra(words, lookup)
     if "openmpi" in program or program in ("orterun", "prterun"):
@@ -137,6 +137,7 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
             made.oversubscribe = True
         elif name in ("H", "host"):
             hosts.append((arguments[0].raw, arguments[0].place))
+            made.named += hosts_in(arguments[0])
         elif name in ("hostfile", "machinefile", "default-hostfile"):
             made.hostfile = Fact(arguments[0].text, arguments[0].place)
         elif name == "x":
@@ -284,6 +285,7 @@ def _hydra(words: list[Word], lookup: Lookup) -> Launcher:
                     made.refuse(raw, f"the option '{raw}' does not exist in MPICH", word.place, "MPICH")
             elif name in ("hosts", "host", "machine"):
                 _hosts([(argument.raw, argument.place)], made, None)
+                made.named += hosts_in(argument)
             elif name in ("f", "machinefile", "hostfile"):
                 made.hostfile = Fact(argument.text, argument.place)
             elif name == "genvexcl":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fabriclint.launch import accelerate, clusters, deepspeed, engines, mpirun, torchrun
-from fabriclint.launch.facts import Launcher, Lookup
+from fabriclint.launch.facts import Launcher, Lookup, hosts_of_file
 from fabriclint.launch.word import HOLE, Word
 
 _PYTHON = re.compile(r"python[0-9.]*|pypy3?")
@@ -86,6 +86,14 @@ def behind(words: list[Word]) -> list[Word]:
 
 def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None) -> Launcher | None:
     """The launcher that the words call, None when they call something else."""
+    made = _read(words, lookup, files)
+    written = (files or {}).get(made.hostfile.string or "") if made is not None else None
+    if made is not None and written is not None:
+        made.named += hosts_of_file(written)
+    return made
+
+
+def _read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None) -> Launcher | None:
     words = behind(words)
     if not words or HOLE in words[0].raw:
         return None
