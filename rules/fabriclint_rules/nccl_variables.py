@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from fabriclint.pod import Variable, WorkerPod
 from fabriclint.rule import Finding, Severity, rule
 from fabriclint.schema.suggest import misspelt
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
+from fabriclint_rules.attachment import family
 from fabriclint_rules.efa_pods import on_neuron, text_of, written
 from fabriclint_rules.efa_variables import name_of
 from fabriclint_rules.nccl_grammar import chosen, debug_level, exact_integer, integer, level, unknown_words
+from fabriclint_rules.nccl_ranges import Reading, beyond, unknown_policy
 from fabriclint_schemas.variables import nccl, nccl_names, nccl_release
 
+#: Fabrics whose plugin takes the place of NCCL's InfiniBand transport.
+_OWN_TRANSPORT = ("EFA", "TCPXO", "TCPX")
 #: Short names are near to too many others: below this length one change is the most.
 _SHORT = 14
 
@@ -127,14 +130,6 @@ def _pair(release: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-class Reading(NamedTuple):
-    """What NCCL makes of a value, and the edit."""
-
-    message: str
-    help: str
-    severity: Severity
-
-
 @rule(
     "NCCL003",
     "invalid-value",
@@ -147,11 +142,12 @@ def invalid_value(job: JobView) -> Iterator[Finding]:
     """Values are ones that NCCL reads as what they say.
 
     NCCL checks little: a word where it expects a number is 0, a unit behind a number is dropped, an unknown level or
-    word is ignored in silence. An unknown algorithm or protocol ends the start from NCCL 2.24 on.
+    word is ignored in silence. An unknown algorithm or protocol ends the start from NCCL 2.24 on. A number that is too
+    large for its field becomes another one on the way to the card.
 
-    Fix: numbers without units, 1 and 0 for on and off, words as NCCL has them.
+    Fix: numbers without units and within their range, 1 and 0 for on and off, words as NCCL has them.
     Silent: empty values of numbers (the default stays), octal and hexadecimal numbers, blanks around a number, values
-    out of view, NCCL_IB_DISABLE (IB003).
+    out of view, NCCL_IB_DISABLE (IB003), variables of NCCL's InfiniBand where a plugin takes its place.
     Bad: a word for a switch (nccl-jobset)
         ~ name: NCCL_DEBUG => name: NCCL_NVLS_ENABLE
         ~ value: WARN => value: "true" # <-
@@ -162,13 +158,20 @@ def invalid_value(job: JobView) -> Iterator[Finding]:
         ~ value: WARN => value: auto # <-
     Bad: a level in lower case (efa-lws)
         ~ export FI_EFA_USE_DEVICE_RDMA=1 => export NCCL_NET_GDR_LEVEL=phb # <-
+    Bad: a timeout beyond InfiniBand's five bits (nccl-mpijob)
+        ~ -x NCCL_SOCKET_IFNAME=eth0 => -x NCCL_IB_TIMEOUT=40 # <-
+    Bad: a policy that does not exist (nccl-jobset)
+        ~ name: NCCL_DEBUG => name: NCCL_NETDEVS_POLICY
+        ~ value: WARN => value: MAX # <-
+    Good: the largest timeout (nccl-mpijob)
+        ~ -x NCCL_SOCKET_IFNAME=eth0 => -x NCCL_IB_TIMEOUT=31
     Good: lists as both the old and the new releases read them (efa-pytorchjob)
         ~ name: NCCL_DEBUG => name: NCCL_ALGO
         ~ value: WARN => value: ring,tree
     Good: a number in hexadecimal (nccl-mpijob)
         ~ -x NCCL_SOCKET_IFNAME=eth0 => -x NCCL_BUFFSIZE=0x800000
     Source: NVIDIA/nccl@73cf112, 593de54, 178b6b7, 0b083e5 (2.30.7, 2.27.7, 2.22.3, 2.18.6) src/misc/param.cc,
-        graph/paths.cc, graph/tuning.cc, debug.cc.
+        graph/paths.cc, graph/tuning.cc, graph/topo.cc, transport/net_ib, debug.cc; docs/userguide/source/env.rst.
     """
     yield from once(job, _invalid)
 
@@ -185,6 +188,11 @@ def _invalid(pod: WorkerPod) -> Iterator[Finding]:
         if value is None:
             continue
         reading = _read(variable.name, value, release, debug if isinstance(debug, str) else None)
+        if reading is None:
+            number = integer(value) if exact_integer(value) else None
+            # A plugin in place of NCCL's own InfiniBand reads none of its variables.
+            unread = variable.name.startswith("NCCL_IB_") and family(pod) in _OWN_TRANSPORT
+            reading = beyond(variable.name, number) if number is not None and not unread else None
         if reading is not None:
             yield pod.finding(variable.place, reading.message, help=reading.help, severity=reading.severity)
 
@@ -210,6 +218,8 @@ def _read(name: str, value: str, release: tuple[int, int] | None, debug: str | N
         return _subsystems(name, value, debug)
     if name in data["lists"]:
         return _list(name, value, release)
+    if name in data["policies"]:
+        return unknown_policy(name, value)
     if name in _integers() and name != "NCCL_IB_DISABLE" and not (exact_integer(value) and integer(value) is not None):
         return _number(name, value)
     return None

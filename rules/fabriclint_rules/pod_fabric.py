@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from fabriclint.comparison import declared_comparison
 from fabriclint.node import Node, Scalar, Unknown
-from fabriclint.pod import PodView, WorkerPod
+from fabriclint.pod import ContainerView, PodView, WorkerPod
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.views import JobView
 from fabriclint.workload import PodRole, is_accelerator
@@ -125,6 +125,12 @@ def _sign(pod: PodView) -> tuple[Node, str] | None:
     return None
 
 
+def _has_plugin(worker: ContainerView) -> bool:
+    """Whether the image is the one that a cloud ships its fabric's plugin in."""
+    image = worker.image
+    return isinstance(image, str) and any(part in image for part in pods()["signs"]["plugin images"])
+
+
 @rule(
     "POD008",
     "multi-node-without-fabric",
@@ -143,7 +149,8 @@ def multi_node_without_fabric(job: JobView) -> Iterator[Finding]:
     pin `NCCL_NET=Socket` to say that TCP is meant.
 
     Silent: a part of a node, one pod, servers of their own, anything that attaches the pod: devices, claims, fabric
-    annotations, a daemon, privileged, /dev/infiniband. A note only when nothing speaks of a cloud or a fabric.
+    annotations, a daemon, privileged, /dev/infiniband. A note only when nothing speaks of a cloud or a fabric, and on
+    probes, unless their image is the one that has the fabric's plugin.
 
     Bad: whole nodes of a cloud, and no device (pod-jobset)
         + nodeSelector:
@@ -203,7 +210,9 @@ def _unattached(pod: PodView) -> Iterator[Finding]:
     if machines and all(_without_fabric(m) for m in machines):
         return
     sign = _sign(pod)
-    severity = Severity.NOTE if sign is None or only_probes(worker) else Severity.WARNING
+    # A probe is asked about by hand, unless its image is the fabric's own plugin: that one is there for the fabric.
+    idle = only_probes(worker) and not _has_plugin(worker)
+    severity = Severity.NOTE if sign is None or idle else Severity.WARNING
     yield pod.finding(
         worker.missing("resources", "limits"),
         f"{pod.job_pods} pods with {worker.gpus} GPUs each are attached to no fabric; NCCL between them uses TCP.",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fabriclint_rules.efa_pods import lets_efa_in, switch
 from fabriclint_rules.efa_variables import _number, reads
 from fabriclint_rules.nccl_grammar import InterfaceList, chosen, debug_level, integer, level, unknown_words
+from fabriclint_rules.nccl_ranges import beyond, unknown_policy
 from fabriclint_schemas.variables import nccl, nccl_release
 
 DATA = Path(__file__).parent.parent / "data" / "nccl"
@@ -126,3 +127,88 @@ def test_any_text_can_be_read(text: str) -> None:
     assert set(found) <= {"lo", "eth0", "eth1"}
     for kind in ("switch", "int", "unsigned", "number", "text", ["A", "B"]):
         assert reads(kind, text) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "said"),
+    [
+        ("NCCL_IB_TIMEOUT", 32, "without end"),
+        ("NCCL_IB_TIMEOUT", -1, "without end"),
+        ("NCCL_IB_TC", 300, "sends 44"),
+        ("NCCL_IB_SL", 16, "does not fit"),
+        ("NCCL_IB_QPS_PER_CONNECTION", 129, "queue pairs"),
+        ("NCCL_NTHREADS", 96 + 1, "no multiple of 32"),
+        ("NCCL_MAX_NCHANNELS", 0, "as 1"),
+        ("NCCL_MIN_NCHANNELS", 128, "as 64"),
+        ("NCCL_MAX_CTAS", 0, "default stays"),
+        ("NCCL_COMM_BLOCKING", 2, "default stays"),
+        ("NCCL_IB_ROCE_VERSION_NUM", 3, "no version of RoCE"),
+    ],
+)
+def test_numbers_beyond_their_range(name: str, number: int, said: str) -> None:
+    found = beyond(name, number)
+    assert found is not None
+    assert said in found.message
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("NCCL_IB_TIMEOUT", 0),
+        ("NCCL_IB_TIMEOUT", 31),
+        ("NCCL_IB_TC", -1),
+        ("NCCL_IB_TC", 255),
+        ("NCCL_IB_SL", -1),
+        ("NCCL_IB_QPS_PER_CONNECTION", 128),
+        ("NCCL_NTHREADS", 512),
+        ("NCCL_NTHREADS", 0),
+        ("NCCL_MIN_NCHANNELS", 64),
+        ("NCCL_SOCKET_NTHREADS", 99),
+        ("source", 1),
+    ],
+)
+def test_numbers_within_their_range_are_silent(name: str, number: int) -> None:
+    assert beyond(name, number) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NCCL_CTA_POLICY", "efficiency|ZERO"),
+        ("NCCL_CTA_POLICY", "2"),
+        ("NCCL_NETDEVS_POLICY", "max:4"),
+        ("NCCL_NETDEVS_POLICY", "Auto"),
+        ("NCCL_NET_MERGE_POLICY", "rail"),
+        ("NCCL_CHECK_MODE", "DEBUG_GLOBAL"),
+        ("NCCL_CHECK_MODE", "DEFAULT"),
+        ("NCCL_CTA_POLICY", ""),
+        ("source", "x"),
+        ("NCCL_SYM_KERNEL", "anything"),
+    ],
+)
+def test_policies_that_are_known_are_silent(name: str, value: str) -> None:
+    assert unknown_policy(name, value) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("NCCL_CTA_POLICY", "7", "'7'"),
+        ("NCCL_CTA_POLICY", "0|EFFICIENCY", "as 0"),
+        ("NCCL_CTA_POLICY", "DEFAULT | ZERO", "'DEFAULT '"),
+        ("NCCL_NETDEVS_POLICY", "MAX:", "'MAX:'"),
+        ("NCCL_NETDEVS_POLICY", "MAX:x", "'MAX:x'"),
+        ("NCCL_NET_MERGE_POLICY", "NONE", "'NONE'"),
+        ("NCCL_CHECK_MODE", "debug_local", "'debug_local'"),
+    ],
+)
+def test_policies_that_are_unknown(name: str, value: str, said: str) -> None:
+    found = unknown_policy(name, value)
+    assert found is not None
+    assert said in found.message
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(sorted(nccl()["policies"])), st.text(max_size=12))
+def test_any_text_is_a_policy_or_none(name: str, value: str) -> None:
+    unknown_policy(name, value)

@@ -57,6 +57,7 @@ SILENT = [
     ("POD007", "pod-job", "~ nvidia.com/gpu: 8 => nvidia.com/gpu: '{{ gpus }}'", "an open number"),
     ("POD008", "pod-job", "~ rdma/ib: 8 => example.com/nic: 8", "a device that is not known"),
     ("POD008", "pod-job", "- rdma/ib: 8" + "", "no sign of a cloud is a note"),
+    ("POD008", "pod-job", "~ parallelism: 2 => parallelism: 1\n~ completions: 2 => completions: 1\n~ registry.example/train:1 => us-docker.pkg.dev/p/r/nccl-plugin-gib-diagnostic:1\n~ --nnodes=2, => --nnodes=1,\n@@ nvidia.com/gpu\n- rdma/ib: 8", "the plugin's image on one node"),
     ("POD008", "pod-job", "  securityContext:\n+   privileged: true\n@@ nvidia.com/gpu\n- rdma/ib: 8", "privileged"),
     ("POD009", "pod-volcano", "+ hostNetwork: true\n  containers:", "Volcano sets the policy"),
     ("POD009", "pod-job", "~ parallelism: 2 => parallelism: 1\n~ completions: 2 => completions: 1\n+ hostNetwork: true\n  containers:", "one pod"),
