@@ -110,7 +110,15 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
             runs = row.get("ranks_when")
             found_flag = root.at(*runs.split("/")[1:]) if runs is not None else None
             runs_ranks = isinstance(found_flag, Scalar) and found_flag.value is True
+            if root.string("apiVersion") in row.get("ranks_by_limits", ()):
+                runs_ranks = _limits_gpus(spec)
             yield PodSite(node, spec, metadata, form, role, pods, name, together, owner, runs_ranks)
+
+
+def _limits_gpus(spec: Mapping) -> bool:
+    """Whether a launcher counts as one with GPUs, which takes its place among the hosts: a limit whose name holds `gpu`."""
+    limits = (c.mapping("resources", "limits") for c in spec.mappings("containers"))
+    return any("gpu" in name for one in limits if one is not None for name in one.fields)
 
 
 def _as_pod_spec(place: Mapping, fields: dict[str, Node], containers: list[Mapping]) -> Mapping:

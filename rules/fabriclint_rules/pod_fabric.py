@@ -326,16 +326,15 @@ def wrong_container(pod: WorkerPod) -> Iterator[Finding]:
           containers:
         @@ nvidia.com/gpu
         - rdma/ib: 8
-    Bad: on the container before it (pod-mpijob)
-        @@ mpirun
+    Bad: on the container before it (pod-lws)
           containers:
         +   - name: metrics
         +     image: registry.example/metrics:2
         +     resources:
         +       limits:
-        +         rdma/rdma_shared_device_a: 1  # <-
+        +         vpc.amazonaws.com/efa: 32  # <-
         @@ nvidia.com/gpu
-        - rdma/rdma_shared_device_a: 1
+        - vpc.amazonaws.com/efa: 32
     Good: both have one (pod-jobset)
           containers:
         +   - name: exporter
@@ -343,8 +342,7 @@ def wrong_container(pod: WorkerPod) -> Iterator[Finding]:
         +     resources:
         +       limits:
         +         rdma/ib: 1
-    Good: a sidecar without (pod-mpijob)
-        @@ mpirun
+    Good: a sidecar without (pod-lws)
           containers:
         +   - name: metrics
         +     image: registry.example/metrics:2

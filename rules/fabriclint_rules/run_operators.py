@@ -18,16 +18,25 @@ def _finding(refusal: Refusal) -> Finding:
     return Finding(refusal.place, f"{refusal.what}; {refusal.then}{words}.", refusal.edit, severity)
 
 
-@rule("RUN007", "operator-container-name", Severity.ERROR, on=GroupView)
+@rule(
+    "RUN007",
+    "operator-container-name",
+    Severity.ERROR,
+    on=GroupView,
+    also=(Severity.WARNING,),
+    yields_on_line=("GIB031",),
+)
 def operator_container_name(group: GroupView) -> Iterator[Finding]:
-    """The container that the operator looks for by name is there.
+    """The container that the operator looks for, by name or as the first, is the one with the ranks.
 
-    The operator writes its variables and its port into the container of this name, and its webhook refuses a job
-    whose role has none: nothing is created.
+    Some operators write their variables and their port into the container of one name, and their webhook refuses a job
+    whose role has none: nothing is created. Others take the first container, whatever its name: behind a sidecar the
+    ranks get no keys, no hosts and no Ray.
 
-    Fix: rename the container with the GPUs.
+    Fix: rename the container with the GPUs, or put it first.
 
-    Silent: kinds whose operator takes the first container, whatever its name; a name that is a template expression.
+    Silent: a name that is a template expression; a container with GPUs that starts sshd or Ray itself; a launcher with a
+    list of hosts of its own; native sidecars.
 
     Bad: a PyTorchJob whose worker is called after the model (run-pytorchjob)
         @@ Worker:
@@ -49,12 +58,34 @@ def operator_container_name(group: GroupView) -> Iterator[Finding]:
         @@ containers:
         +   - name: logs
         +     image: registry.example/logs:1
+    Bad: a proxy in front of mpirun (run-mpijob)
+        @@ Launcher:
+        @@ containers:
+        +   - name: proxy
+        +     image: registry.example/proxy:1
+        @@ - name: launcher  # <-
+    Bad: Ray is started in the log shipper (run-raycluster)
+        @@ groupName
+        @@ containers:
+        +   - name: logs
+        +     image: registry.example/logs:1
+        @@ - name: worker  # <-
     Good: an MPIJob's containers have any name (run-mpijob)
         @@ Launcher:
         ~ name: launcher => name: main
     Good: so have a JobSet's (run-jobset)
         ~ name: train => name: forecast
-    Source: kubeflow/trainer@c77ee3f pkg/webhooks/pytorch, tensorflow, xgboost, paddlepaddle, jax
+    Good: a sidecar behind the worker (run-mpijob)
+        @@ Worker:
+          - name: worker
+            image: registry.example/reduce:1.0
+            resources:
+              limits:
+                nvidia.com/gpu: 1
+        + - name: logs
+        +   image: registry.example/logs:1
+    Source: kubeflow/trainer@c77ee3f pkg/webhooks/pytorch, tensorflow, xgboost, paddlepaddle, jax, pkg/controller.v1/mpi;
+    kubeflow/mpi-operator@101db14 pkg/controller; ray-project/kuberay@59d663a ray-operator/controllers/ray/common/pod.go
     """
     yield from _refused(group, "container")
 

@@ -85,7 +85,7 @@ def test_nearly_every_variable_of_the_operators_is_known() -> None:
                 known += group is not None and name in group["environment"]
                 missing += group is None or name not in group["environment"]
     assert known > 1000
-    assert missing <= 0.03 * known
+    assert missing == 0
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,12 @@ def table() -> dict[str, Any]:
 def variables(
     rows: list[dict[str, Any]], facts: Callable[[int | Unknown], Facts], pods: int | Unknown
 ) -> dict[str, Value]:
-    """The variables of a role's pods: rendered for the first and the last one, None where these differ."""
-    if pods == 0:
-        return {}
+    """The variables of a role's pods: rendered for the first and the last one, None where these differ.
+
+    A role without pods has those that its first pod would get.
+    """
     first = dict(_render(rows, facts(0)))
-    last = dict(_render(rows, facts(UNKNOWN if isinstance(pods, Unknown) else pods - 1)))
+    last = dict(_render(rows, facts(UNKNOWN if isinstance(pods, Unknown) else max(pods - 1, 0))))
     made: dict[str, Value] = {}
     for name in [*first, *(n for n in last if n not in first)]:
         a, b = first.get(name, UNKNOWN), last.get(name, UNKNOWN)

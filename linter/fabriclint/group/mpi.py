@@ -15,7 +15,7 @@ from fabriclint.workload import PodRole
 
 if TYPE_CHECKING:
     from fabriclint.group.make import Making
-    from fabriclint.pod import PodView
+    from fabriclint.pod import ContainerView, PodView
 
 
 def group(making: Making) -> GroupView:
@@ -31,17 +31,20 @@ def group(making: Making) -> GroupView:
         pods = UNKNOWN if pod.site.pods is None else pod.site.pods
         hosts = None
         if isinstance(name, str):
-            hosts = Hosts(f"{name}-launcher") if lower == "launcher" else Hosts(f"{name}-{lower}-{{}}", (pods,), (0,))
-        role = making.role(
-            pod, lower, pods, hosts=hosts, restart=pod.site.owner and pod.site.owner.string("restartPolicy")
-        )
+            # Without ssh a host is a pod's name, which nobody looks up.
+            exec_ = not by_ssh
+            hosts = Hosts(f"{name}-{lower}-{{}}", (pods,), (0,), bare=exec_)
+            if lower == "launcher":
+                hosts = Hosts(f"{name}-launcher", bare=exec_)
+        policy = pod.site.owner.string("restartPolicy") if pod.site.owner is not None else None
+        role = making.role(pod, lower, pods, hosts=hosts, restart=policy, main=_main(making, pod))
         role.restart = role.restart or making.data["restart"].get(lower)
         role.default_start = making.data["starts"].get(lower)
         facts: dict[str, Any] = {
             "role": lower,
             "slots": slots,
             "launcher": lower == "launcher",
-            "hidden": not as_worker if by_ssh else not _asks_gpus(pod),
+            "hidden": not pod.site.runs_ranks,
             implementation: True,
         }
         making.inject(role, lambda _index, facts=facts: facts)
@@ -57,6 +60,7 @@ def group(making: Making) -> GroupView:
         restart=next((r.restart for r in roles if r.pod.role is PodRole.LAUNCHER), None),
         suspended=_true(spec.at("runPolicy", "suspend")),
         late=_late(spec, roles) if by_ssh else None,
+        hides=by_ssh and not as_worker,
     )
 
 
@@ -77,6 +81,10 @@ def _true(node: object) -> bool:
     return isinstance(node, Scalar) and node.value is True
 
 
-def _asks_gpus(pod: PodView) -> bool:
-    """Whether a launcher counts as one with GPUs: a limit whose name ends in `.com/gpu` or holds `gpu`."""
-    return any(section == "limits" and "gpu" in name for c in pod.main_containers for section, name, _ in c.resources())
+def _main(making: Making, pod: PodView) -> ContainerView | None:
+    """The container that has keys and hosts, the first; of a worker, the one that the kind names for its ranks."""
+    first = next(iter(pod.main_containers), None)
+    if pod.role is PodRole.LAUNCHER or not making.data.get("names main"):
+        return first
+    named = making.spec.string("mainContainer")
+    return next((c for c in pod.main_containers if c.name == named), first)

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabriclint.finding import Place
 from fabriclint.group import GroupView, Refusal
 from fabriclint.kinds import matches, number
 from fabriclint.node import UNKNOWN, Mapping, Node, Scalar, Sequence, Unknown
+from fabriclint.workload import PodRole
+
+if TYPE_CHECKING:
+    from fabriclint.group.started import Started
 
 
 @cache
@@ -152,6 +156,8 @@ def _required(c: Checked) -> Iterator[Refusal]:
     excuse = c.root.at(*c.row["unless"].strip("/").split("/")) if "unless" in c.row else None
     if isinstance(excuse, Scalar) and (excuse.value is True or excuse.open):
         return
+    if c.row.get("unless ranks") and any(r.pod.site.runs_ranks for r in c.group.roles):
+        return
     for holder, leaf in holders(c.root, c.row["at"]):
         node = holder.at(leaf)
         if "beside" in c.row and any(k not in c.row["beside"] for k in holder.fields):
@@ -232,6 +238,31 @@ def _named_container(c: Checked) -> Iterator[Refusal]:
         yield c.refusal(chosen.name_place, value=chosen.name, role=pod.name, name=c.row["name"])
 
 
+def _first_container(c: Checked) -> Iterator[Refusal]:
+    """Ranks (or, with `launchers`, what starts them) in another container than the one that the operator wires."""
+    for role in c.group.roles:
+        pod, wired = role.pod, role.main
+        listed = pod.spec.at("containers")
+        if wired is None or wired.has_gpus or not isinstance(listed, Sequence):
+            continue
+        if any(not isinstance(item, Mapping) or opened(item.at("name")) for item in listed.items):
+            continue
+        chosen = next((x for x in pod.main_containers if x.has_gpus), None)
+        if chosen is None and c.row.get("launchers") and pod.role is PodRole.LAUNCHER:
+            chosen = next(
+                (s.container for s in role.started if s.launch.main is not None and not _lists_hosts(s)), None
+            )
+        if chosen is None or chosen.node is wired.node or any(w in chosen.start_text for w in c.row["own start"]):
+            continue
+        what = "has the GPUs" if chosen.has_gpus else "starts the ranks"
+        yield c.refusal(chosen.name_place, value=chosen.name, role=pod.name, first=wired.name, does=what)
+
+
+def _lists_hosts(start: Started) -> bool:
+    launcher = start.launch.launcher
+    return launcher is None or bool(launcher.hosts) or launcher.hostfile.value is not None
+
+
 def _images(c: Checked) -> Iterator[Refusal]:
     """A container without an image."""
     for pod in c.group.pods:
@@ -292,6 +323,7 @@ _CHECKS: dict[str, Check] = {
     "when": _when,
     "containers": _containers,
     "named container": _named_container,
+    "first container": _first_container,
     "images": _images,
     "volumes": _volumes,
     "restart of templates": _templates_restart,
