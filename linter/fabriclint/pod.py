@@ -491,6 +491,25 @@ class PodView:
             return UNKNOWN
         return count >= 2
 
+    @property
+    def resources_to_come(self) -> bool:
+        """Whether a TrainJob that is not in view may give the pod other resources than its runtime, judged alone, does.
+
+        Trainer writes resourcesPerNode to the job with the ancestor label. The workers of an mpi runtime whose launcher
+        alone is fed never get any.
+        """
+        if not self.workload.runtime_alone:
+            return False
+        from fabriclint.kinds import ANCESTOR_LABEL
+
+        mpi = self.workload.manifest.root.mapping("spec", "mlPolicy", "mpi")
+        owner = self.site.owner
+        if mpi is None or owner is None or self.role is PodRole.LAUNCHER:
+            return True
+        on_launcher_too = mpi.at("runLauncherAsNode")
+        fed = owner.at("template", "metadata", "labels", ANCESTOR_LABEL) is not None
+        return fed or (on_launcher_too is not None and getattr(on_launcher_too, "value", None) is not False)
+
     @cached_property
     def launchers(self) -> list[PodView]:
         """The launcher pods of the same job."""
@@ -666,6 +685,10 @@ class Lookup:
     def domain_of(self, workload: Workload, template: str) -> Manifest | None:
         """The ComputeDomain in view whose channel's claim template has a name, else None."""
         return None
+
+    def labelled(self, workload: Workload, labels: dict[str, str]) -> bool:
+        """Whether pods of another object in view have, or may have, all these labels."""
+        return False
 
     def of_kind(self, workload: Workload, kind: str) -> list[Manifest]:
         """All objects of a kind in view."""

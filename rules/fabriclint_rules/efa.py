@@ -36,7 +36,8 @@ def missing_device(job: JobView) -> Iterator[Finding]:
 
     Fix: add `vpc.amazonaws.com/efa` to the limits of the container with the GPUs, beside every other resource.
     Silent: pods with any claim, launchers, heads and daemons, `vpc.amazonaws.com/efa: 0`, jobs on one node, probes,
-    and files with weak signs alone (FI_EFA_FORK_SAFE, an AWS image, an instance type, a toleration).
+    and files with weak signs alone (FI_EFA_FORK_SAFE, an AWS image, an instance type, a toleration). A warning on a
+    runtime alone, whose TrainJobs may bring the device; an error on the workers of an mpi runtime, which they do not reach.
     Bad: the variables and no device (efa-jobset)
         @@ resources:
           limits: # <-
@@ -115,13 +116,16 @@ def _without_device(pod: WorkerPod) -> Iterator[Finding]:
     several = pod.multi_node
     if several is False and not (_pins_network(pod) or uses_nixl(pod)):
         return
-    alone = pod.workload.runtime_alone
+    # A TrainJob out of view may bring the device, or be of one node. The workers of an mpi runtime have what is written.
+    unsure = pod.workload.runtime_alone and (
+        pod.resources_to_come or not (_pins_network(pod) or _several_by_default(pod))
+    )
     yield pod.finding(
         _limits(worker),
         f"The container '{worker.name}' asks for no '{EFA}' although '{sign.what}' means EFA; it gets no device and NCCL "
         "falls back to TCP.",
         help=f"Add '{EFA}' with the node's count to the limits of this container, beside its GPUs.",
-        severity=Severity.WARNING if alone else None,
+        severity=Severity.WARNING if unsure else None,
         related=(Related(sign.place, "EFA is meant here."),),
         silences=("POD008",),
     )
@@ -131,6 +135,13 @@ def _limits(container: ContainerView) -> Place:
     """Where a missing device is reported: the container's limits, else its resources, else its name."""
     node = container.node.nearest("resources", "limits")
     return Place(node, on_key=True) if node is not container.node else container.missing("resources", "limits")
+
+
+def _several_by_default(pod: PodView) -> bool:
+    """Whether a runtime's own count is of several nodes."""
+    count = pod.workload.manifest.root.at("spec", "mlPolicy", "numNodes")
+    value = getattr(count, "value", None)
+    return isinstance(value, int) and value > 1
 
 
 def _pins_network(pod: PodView) -> bool:

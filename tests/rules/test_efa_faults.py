@@ -244,3 +244,59 @@ spec:
                       resources: {limits: {nvidia.com/gpu: 8}}
 """
     assert [(c, s) for c, s, _ in found(text)] == [("EFA001", "warning")]
+
+
+_MPI = """apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: big}
+spec:
+  mlPolicy: {numNodes: 2, mpi: {mpiImplementation: OpenMPI, sshAuthMountPath: /home/mpiuser/.ssh}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: launcher
+          template:
+            metadata:
+              labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}
+            spec:
+              template:
+                spec:
+                  containers:
+                    - name: node
+                      image: registry.example/mpi:1
+                      command: [mpirun, -x, FI_PROVIDER=efa, python, train.py]
+        - name: node
+          template:
+            spec:
+              template:
+                spec:
+                  containers:
+                    - name: node
+                      image: registry.example/mpi:1
+                      command: [/usr/sbin/sshd, -De]
+                      resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "severity"),
+    [
+        # A TrainJob's resources go to the labelled launcher and never to these workers.
+        ("", "", "error"),
+        # One node, as far as the runtime tells: a TrainJob may leave it at that.
+        ("numNodes: 2", "numNodes: 1", "warning"),
+        ("sshAuthMountPath", "runLauncherAsNode: true, sshAuthMountPath", "warning"),
+        (
+            "- name: node\n          template:\n",
+            (
+                "- name: node\n          template:\n            metadata:\n              labels: "
+                "{trainer.kubeflow.org/trainjob-ancestor-step: trainer}\n"
+            ),
+            "warning",
+        ),
+    ],
+)
+def test_workers_of_an_mpi_runtime_have_the_devices_that_it_writes(old: str, new: str, severity: str) -> None:
+    assert old in _MPI
+    said = [(c, s) for c, s, _ in found(_MPI.replace(old, new, 1) if old else _MPI) if c == "EFA001"]
+    assert said == [("EFA001", severity)]
