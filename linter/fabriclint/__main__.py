@@ -16,7 +16,7 @@ def main() -> int:
 
     gc.disable()  # a short run makes trees and throws them away at once
     try:
-        from fabriclint.cli.app import run
+        from fabriclint.cli.front import run
 
         return run(sys.argv[1:])
     except KeyboardInterrupt:

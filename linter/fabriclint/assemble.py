@@ -86,10 +86,9 @@ def rule_info(rule: Rule) -> RuleInfo:
 def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum: str = "note") -> Report:
     """The report of a run."""
     owners = {id(m.root): m for m in lint.workspace.manifests}
-    enabled = {r.code: r for r in lint.rules}
-    from fabriclint.packs import pack_of
-
-    known = {r.code for r in pack_of(settings.packs).load()}
+    #: The reader's rules are always among those that ran.
+    enabled = {r.code: r for r in lint.ran}
+    codes = cache(lambda: _codes(lint, settings))
     out: list[ReportedFinding] = []
     documents: dict[int, list[Document]] = {}
     for view in lint.workspace.documents:
@@ -137,10 +136,10 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         unread = any(p.code == "DOC001" for p in source.problems) or any(
             d.role is Role.TEMPLATE for d in documents.get(id(source), [])
         )
-        for code, severity, message, d in judge(held, known, set(enabled)):
+        for code, severity, message, d in judge(held, *codes()) if held else ():
             if code in enabled and not (unread and code == "SUP003"):
                 made = _at_span(source, enabled[code], severity, message, (d.start, d.end), settings)
-                fix = removal(source, d, set(enabled)) if code == "SUP003" else None
+                fix = removal(source, d, codes()[1]) if code == "SUP003" else None
                 out.append(replace(made, fix=fixes.reported(fix)) if fix is not None else made)
         streamed = None if settings.isolated else _rendered(source, documents.get(id(source), []))
         if streamed is not None:
@@ -165,11 +164,18 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         ToolInfo("fabriclint", __version__, URL),
         tuple(out),
         tuple(Notification(lv, c, p or None, m, ln) for lv, c, p, m, ln in notes),
-        RulesOnDemand(lambda: (rule_info(r) for r in lint.rules)),
+        RulesOnDemand(lambda: (rule_info(r) for r in lint.rules())),
         summary,
         texts,
         options,
     )
+
+
+def _codes(lint: Lint, settings: Settings) -> tuple[frozenset[str], frozenset[str]]:
+    """The codes of all rules there are, and of those that are enabled."""
+    from fabriclint.packs import pack_of
+
+    return frozenset(r.code for r in pack_of(settings.packs).load()), frozenset(r.code for r in lint.rules())
 
 
 def _rendered(source: Source, documents: list[Document]) -> RenderedSource | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import os
 import re
@@ -206,6 +205,8 @@ def _apply(base: Settings, file: ConfigFile) -> Settings:
         value = file.values[key]
         where = file.where(key)
         if key not in _KEYS:
+            import difflib
+
             near = difflib.get_close_matches(str(key), _KEYS, 1)
             hint = f"; did you mean '{near[0]}'?" if near else f"; it has {', '.join(sorted(_KEYS))}."
             raise ConfigError(f"{where}: The configuration has no key '{key}'{hint}")
@@ -246,6 +247,8 @@ def _word(file: ConfigFile, key: str) -> str:
         from fabriclint.report import FORMATS
 
         if word not in FORMATS:
+            import difflib
+
             near = difflib.get_close_matches(word, FORMATS, 1)
             hint = f"; did you mean '{near[0]}'?" if near else "."
             raise ConfigError(f"{where}: 'output' is one of {', '.join(FORMATS)}, not '{word}'{hint}")
@@ -325,6 +328,8 @@ def unknown_fabric(word: str, settings: Settings) -> str | None:
     known = {**profiles(), **settings.profiles}
     if settings.packs or word in known:
         return None
+    import difflib
+
     near = difflib.get_close_matches(word, known, 1)
     return f"There is no fabric '{word}'" + (
         f"; did you mean '{near[0]}'?" if near else f"; there is {', '.join(sorted(known))}."
@@ -343,6 +348,8 @@ def unknown_code(codes: list[str], packs: tuple[str, ...] = ()) -> str | None:
     known = _names(packs)
     for code in codes:
         if code not in known and not any(k.startswith(code) and code.isalnum() and code.isupper() for k in known):
+            import difflib
+
             near = difflib.get_close_matches(code.upper() if code.isalnum() else code, sorted(known), 1)
             return f"There is no rule '{code}'" + (f"; did you mean '{near[0]}'?" if near else ".")
     return None

@@ -90,7 +90,10 @@ class Lint:
     findings: list[Finding]
     notes: list[Note]
     jobs: list[JobView]
-    rules: list[Rule]
+    #: The rules that ran: of those that are enabled, at least all that can speak of what was read.
+    ran: list[Rule]
+    #: All rules that are enabled; to know them all, all must be loaded.
+    rules: Callable[[], list[Rule]]
     files: int
     #: TrainJobs whose pods are not known.
     unresolved: int = 0
@@ -310,9 +313,9 @@ def make_job(
 
 
 def run_rules(
-    workspace: Workspace, rules: list[Rule], pack: Pack, settings: Settings, notes: list[Note]
-) -> tuple[list[Finding], list[JobView]]:
-    """Every finding of every rule, before silencing."""
+    workspace: Workspace, pack: Pack, settings: Settings, notes: list[Note]
+) -> tuple[list[Finding], list[JobView], list[Rule]]:
+    """Every finding of every rule, before silencing; the jobs; and the rules that ran."""
     lookup = WorkspaceLookup(workspace)
     lookup.profiles = settings.profiles
     views: list[Any] = [workspace]
@@ -363,6 +366,7 @@ def run_rules(
         if snapshot is not None and not (used.get(id(manifest)) and job.workload.runtime_alone):
             views.append(PlacedJob(job, snapshot))
     findings: list[Finding] = []
+    rules = enabled_rules(pack, settings, _in_view(views, podless, settings))
     by_class: dict[type, list[Rule]] = {}
     for rule in rules:
         by_class.setdefault(rule.on, []).append(rule)
@@ -374,7 +378,29 @@ def run_rules(
             if isinstance(view, kind):
                 for rule in some:
                     findings.extend(_run(rule, view, settings, notes, snapshots))
-    return findings, jobs
+    return findings, jobs, rules
+
+
+def _in_view(views: list[Any], podless: list[JobView], settings: Settings) -> frozenset[str]:
+    """What rules can speak of in this run, as `Pack.load_for` takes it."""
+    classes = {base for kind in {type(v) for v in views} for base in kind.__mro__}
+    names = {c.__name__ for c in classes}
+    if JobView in classes or podless:
+        names.add("GroupView")
+    if settings.cluster:
+        names.add("snapshot")
+    for view in views:
+        if isinstance(view, Manifest):
+            names.add(view.kind)
+        elif isinstance(view, PodView) and view.fabric is not None:
+            names |= _names_of(view.fabric)
+    return frozenset(names)
+
+
+def _names_of(match: FabricMatch) -> set[str]:
+    """The names by which rules are limited to a pod's fabric."""
+    family = (match.profile or {}).get("family")
+    return {match.name, family} if family else {match.name}
 
 
 def _trainjob_views(
@@ -415,7 +441,7 @@ def runtime_of(workspace: Workspace, trainjob: Manifest) -> Manifest | None:
 def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note], snapshots: dict[str, Any]) -> Iterator[Finding]:
     if rule.fabrics:
         match: FabricMatch | None = getattr(view, "fabric", None)
-        if match is None or not {match.name, (match.profile or {}).get("family")} & set(rule.fabrics):
+        if match is None or _names_of(match).isdisjoint(rule.fabrics):
             return
     try:
         code = rule.check.__code__
@@ -499,9 +525,13 @@ def fingerprint(code: str, manifest: Manifest | None, pointer: str, detail: str)
     return hashlib.sha256("\0".join(about).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def enabled_rules(pack: Pack, settings: Settings) -> list[Rule]:
-    """The rules that run, in code order, after select, ignore, extend-select and severities set to off."""
-    rules = sorted(pack.load(), key=lambda r: r.code)
+def enabled_rules(pack: Pack, settings: Settings, in_view: frozenset[str] | None = None) -> list[Rule]:
+    """The rules that run, in code order, after select, ignore, extend-select and severities set to off.
+
+    `in_view`: leave out those that can say nothing when only this is in view.
+    """
+    loaded = pack.load() if in_view is None or pack.load_for is None else pack.load_for(in_view)
+    rules = sorted(loaded, key=lambda r: r.code)
 
     def matches(rule: Rule, patterns: Iterable[str]) -> int:
         best = 0
@@ -566,14 +596,13 @@ def lint(
     workspace = read_workspace(pairs, notes)
     read_references(workspace, settings, notes)
     _partial_files(workspace)
-    rules = enabled_rules(pack, settings)
-    findings, jobs = run_rules(workspace, rules, pack, settings, notes)
+    findings, jobs, rules = run_rules(workspace, pack, settings, notes)
     findings = silence(findings, rules, jobs)
     resolved = {id(job.workload.manifest) for job in jobs}
     unresolved = sum(
         m.kind == "TrainJob" and m.document.source.reported and id(m) not in resolved for m in workspace.manifests
     )
-    return Lint(workspace, findings, notes, jobs, rules, len(pairs), unresolved)
+    return Lint(workspace, findings, notes, jobs, rules, lambda: enabled_rules(pack, settings), len(pairs), unresolved)
 
 
 def read_references(workspace: Workspace, settings: Settings, notes: list[Note]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -41,6 +40,8 @@ def _found(name: str) -> Pack:
 
     points = {p.name: p for p in entry_points(group=GROUP)}
     if name not in points:
+        import difflib
+
         near = difflib.get_close_matches(name, points, 1)
         hint = f"; did you mean '{near[0]}'?" if near else "; install the package that brings it."
         raise PackError(f"No installed package gives a rule pack '{name}' (entry points '{GROUP}'){hint}")

@@ -179,9 +179,14 @@ class FabricMatch:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A rule pack: its rules, lazily, and how it tells a pod's fabric (called once per pod, memoised by the engine)."""
+    """A rule pack: its rules, lazily, and how it tells a pod's fabric (called once per pod, memoised by the engine).
+
+    `load_for`: of its rules, at least those that can speak when nothing is in view but what is named: classes of views
+    (with the classes they derive from), kinds of objects, names and families of fabrics, `snapshot`.
+    """
 
     name: str
     load: Callable[[], Iterable[Rule]]
     fabric_of: Callable[[Any], FabricMatch | None] | None = None
     codes: frozenset[str] = field(default_factory=frozenset)
+    load_for: Callable[[frozenset[str]], Iterable[Rule]] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 
@@ -15,6 +14,8 @@ from fabriclint.node import Mapping, Node, Scalar
 _MARKER = "fabriclint:"
 _DIRECTIVE = re.compile(r"#\s*fabriclint:\s*(ignore|ignore-file)\s*\[([^\]]*)\]\s*(.*)", re.S)
 _ANNOTATION = "fabriclint.dev/ignore."
+#: Wrong codes of a file for which the likely one is looked up.
+_MEANT = 200
 
 
 @dataclass(slots=True)
@@ -140,17 +141,20 @@ def _is_cut(source: Source, value: Scalar) -> bool:
     return rest.lstrip(" \t").startswith("#")
 
 
-def judge(found: list[Directive], known: set[str], enabled: set[str]) -> list[tuple[str, Severity, str, Directive]]:
+def judge(
+    found: list[Directive], known: frozenset[str], enabled: frozenset[str]
+) -> list[tuple[str, Severity, str, Directive]]:
     """SUP001-003 for the directives of a file, after they were used."""
     out: list[tuple[str, Severity, str, Directive]] = []
+    meant: dict[str, str | None] = {}
     for d in found:
         unknown = [c for c in d.codes if c not in known]
         if unknown or not d.codes:
             what = f"There is no rule '{unknown[0]}'" if unknown else "The suppression names no rule"
-            near = difflib.get_close_matches(unknown[0].upper(), sorted(known), 1) if unknown else []
+            near = _meant(unknown[0].upper(), known, meant) if unknown else None
             hint = (
-                f"; did you mean '{near[0]}'? This suppression does nothing."
-                if near
+                f"; did you mean '{near}'? This suppression does nothing."
+                if near is not None
                 else "; this suppression does nothing."
             )
             out.append(("SUP001", Severity.WARNING, what + hint, d))
@@ -177,10 +181,19 @@ def judge(found: list[Directive], known: set[str], enabled: set[str]) -> list[tu
     return out
 
 
+def _meant(code: str, known: frozenset[str], found: dict[str, str | None]) -> str | None:
+    """The code that is likely meant, for as many wrong ones as a person may write; `found` remembers them."""
+    if code not in found and len(found) < _MEANT:
+        import difflib
+
+        found[code] = next(iter(difflib.get_close_matches(code, sorted(known), 1)), None)
+    return found.get(code)
+
+
 _CODES = re.compile(r"\[[^\]]*\]")
 
 
-def removal(source: Source, directive: Directive, enabled: set[str]) -> Fix | None:
+def removal(source: Source, directive: Directive, enabled: frozenset[str]) -> Fix | None:
     """Take out the codes that suppress nothing: the whole comment or annotation when no code is left."""
     idle = [c for c in directive.codes if c not in directive.used and c in enabled]
     if not idle:

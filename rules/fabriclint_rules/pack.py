@@ -63,10 +63,35 @@ MODULES = (
 )
 
 
+_TRAINER = ("TrainerView",)
+_PODS = ("JobView", "PodView")
+_GROUPS = ("GroupView",)
+_GKE = ("gke-tcpxo", "gke-tcpx", "gke-gib")
+
+#: What the rules of a module speak of: classes of views, kinds of objects, fabrics, a snapshot. A module is loaded when
+#: one of them is in view; one that is not named here is always loaded.
+SPEAKS_OF: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("trainer_patches", "trainer_runtime", "trainer_resources", "trainer_block", "trainer_mpi"), _TRAINER
+    ),
+    "trainer_jobset": (*_TRAINER, "JobSet"),
+    **dict.fromkeys((m for m in MODULES if m.startswith(("pod_", "nccl_", "ib_", "efa"))), _PODS),
+    **dict.fromkeys(("devices_claims", "devices_placement", "gke_installer"), _PODS),
+    "efa_nodes": (*_PODS, "ClusterConfig"),
+    "devices_gpus": (*_PODS, *_GROUPS),
+    "devices_gloo": _GROUPS,
+    **dict.fromkeys((m for m in MODULES if m.startswith("run_")), _GROUPS),
+    "gke_interfaces": _PODS,
+    **dict.fromkeys(("gke_sidecar", "gke_volumes", "gke_environment", "gke_placement"), _GKE),
+    "fit": ("PlacedJob",),
+    "fit_objects": ("PlacedJob", "snapshot"),
+}
+
+
 @cache
-def _rules() -> tuple[Rule, ...]:
+def _rules(modules: tuple[str, ...] = MODULES) -> tuple[Rule, ...]:
     found: list[Rule] = []
-    for name in MODULES:
+    for name in modules:
         found.extend(rules_of(import_module(f"fabriclint_rules.{name}")))
     return tuple(sorted(found, key=lambda r: r.code))
 
@@ -76,6 +101,11 @@ def load() -> Iterable[Rule]:
     return _rules()
 
 
+def load_for(in_view: frozenset[str]) -> Iterable[Rule]:
+    """The rules that may have to say something of what is in view, in code order."""
+    return _rules(tuple(m for m in MODULES if m not in SPEAKS_OF or not in_view.isdisjoint(SPEAKS_OF[m])))
+
+
 def fabric_of(pod: PodView) -> FabricMatch | None:
     """The fabric a pod is wired for."""
     from fabriclint_rules.fabric import tell
@@ -83,4 +113,4 @@ def fabric_of(pod: PodView) -> FabricMatch | None:
     return tell(pod)
 
 
-PACK = Pack("fabric", load, fabric_of)
+PACK = Pack("fabric", load, fabric_of, load_for=load_for)

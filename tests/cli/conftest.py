@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fabriclint.cli.app import run
+from fabriclint.cli.front import run
 
 
 class Ran(NamedTuple):

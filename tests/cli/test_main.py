@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from fabriclint.__main__ import main
-from fabriclint.cli import app
+from fabriclint.cli import front
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_what_escapes_a_run_is_a_code_and_no_traceback(monkeypatch, capsys, rais
         raise raised
 
     monkeypatch.setattr("gc.disable", lambda: None)  # the tests go on after this run
-    monkeypatch.setattr(app, "run", fail)
+    monkeypatch.setattr(front, "run", fail)
     monkeypatch.setattr(sys, "argv", ["fabriclint", "check"])
     assert main() == code
     out, err = capsys.readouterr()

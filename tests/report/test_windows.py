@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from fabriclint.cli.app import run
+from fabriclint.cli.front import run
 
 POD = (
     "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n    - name: a\n      image: registry.example.com/a:1\n"

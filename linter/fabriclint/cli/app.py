@@ -54,10 +54,6 @@ BaselineFile = Annotated[str | None, typer.Option("--baseline", help="The file o
 CHECK_FORMATS = "text (default), concise, json, sarif, github, gitlab, junit, markdown."
 
 
-def _split(values: list[str] | None) -> tuple[str, ...]:
-    return tuple(c.strip() for v in values or () for c in v.split(",") if c.strip())
-
-
 def _later(module: str, function: str, command: str) -> Callable[..., Any]:
     """A command's function, or exit 2 with a sentence when this build does not have it."""
     try:
@@ -121,13 +117,13 @@ def check(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Notes too, and what is read.")] = False,
 ) -> None:
     """Lint manifests."""
-    from fabriclint.cli.check import Options, run_check
+    from fabriclint.cli.check import Options, codes_of, run_check
 
     options = Options(
         paths=tuple(paths or ()),
-        select=_split(select),
-        ignore=_split(ignore),
-        extend_select=_split(extend_select),
+        select=codes_of(select or ()),
+        ignore=codes_of(ignore or ()),
+        extend_select=codes_of(extend_select or ()),
         severity=severity,
         fabric=fabric,
         trainer_version=trainer_version,
@@ -151,6 +147,7 @@ def check(
         quiet=quiet,
         verbose=verbose,
         baseline=baseline,
+        jobs=jobs,
     )
     raise typer.Exit(run_check(options))
 
@@ -403,9 +400,6 @@ def _with_command(first: list[str]) -> typer.Typer:
 
 def run(arguments: list[str]) -> int:
     """Run the application on arguments; usage errors are 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
         result = _with_command(arguments[:1])(arguments, prog_name="fabriclint", standalone_mode=True)
     except SystemExit as stop:

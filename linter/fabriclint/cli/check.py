@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
@@ -57,6 +55,12 @@ class Options:
     unsafe_fixes: bool = False
     diff: bool = False
     show_fixes: bool = False
+    jobs: int = 1
+
+
+def codes_of(values: Iterable[str]) -> tuple[str, ...]:
+    """The codes, families and names in values that may each list several, by commas."""
+    return tuple(c.strip() for v in values for c in v.split(",") if c.strip())
 
 
 class UsageError(Exception):
@@ -160,6 +164,8 @@ def _outputs(options: Options) -> list[tuple[str, str]]:
         ("--output-format", options.output_format, ("", *FORMATS)),
     ):
         if value not in allowed:
+            import difflib
+
             near = difflib.get_close_matches(value, [a for a in allowed if a], 1)
             hint = f"; did you mean '{near[0]}'?" if near else "."
             raise UsageError(f"{name} is one of {', '.join(a for a in allowed if a)}, not '{value}'{hint}")
@@ -242,9 +248,14 @@ def report_of(request: Request, *, baseline: bool = True) -> Report:
     from fabriclint.report.model import ReportOptions
 
     options = request.options
+    width = None
+    if sys.stdout.isatty():
+        import shutil
+
+        width = shutil.get_terminal_size().columns
     shown = ReportOptions(
         colour=request.format == "text" and _colour(options.color),
-        width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None,
+        width=width,
         show_suppressed=options.show_suppressed,
         verbose=options.verbose,
         uri_prefix=_prefix(),
