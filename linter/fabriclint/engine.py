@@ -261,6 +261,21 @@ class WorkspaceLookup(Lookup):
         ]
         return made[0] if len(made) == 1 else None
 
+    def labelled(self, workload: Workload, labels: dict[str, str]) -> bool:
+        """Whether pods of another object in view have, or may have, all these labels."""
+        for manifest in self.workspace.manifests:
+            if manifest is workload.manifest or not carries_pods(manifest.group, manifest.kind):
+                continue
+            made = workload_of(manifest)
+            for site in made.sites if made is not None else ():
+                given = site.metadata.at("labels") if site.metadata is not None else None
+                if isinstance(given, Scalar) and given.value is not None:
+                    return True
+                own = given.fields if isinstance(given, Mapping) else {}
+                if all(getattr(own.get(k), "text", v if "/" in k else None) == v for k, v in labels.items()):
+                    return True
+        return False
+
     def of_kind(self, workload: Workload, kind: str) -> list[Manifest]:
         """All objects of a kind in view."""
         return [m for m in self.workspace.manifests if m.kind == kind]

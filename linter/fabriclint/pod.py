@@ -384,6 +384,12 @@ class PodView:
         """Annotations that reach the pod."""
         return self._strings("annotations")
 
+    @property
+    def annotation_keys(self) -> tuple[str, ...]:
+        """The annotations' names, whatever stands behind them."""
+        mapping = self.metadata.mapping("annotations") if self.metadata is not None else None
+        return tuple(mapping.fields) if mapping else ()
+
     @cached_property
     def labels(self) -> dict[str, Scalar]:
         """Labels that reach the pod."""

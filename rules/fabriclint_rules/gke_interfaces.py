@@ -91,7 +91,7 @@ def missing_interfaces(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     Source: GoogleCloudPlatform/container-engine-accelerators@992db81 gpudirect-tcpxo, gpudirect-tcpx and gpudirect-
     rdma; NVIDIA AICR.
     """
-    if on_host(pod) or INTERFACES in pod.annotations or pod.annotations_open or claims_networks(pod):
+    if on_host(pod) or INTERFACES in pod.annotation_keys or pod.annotations_open or claims_networks(pod):
         return
     severity = None
     if rule.family == "GIB":
@@ -196,6 +196,12 @@ def interfaces_not_json(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
                 Place(node),
                 f"'{INTERFACES}' is no string; the API server refuses the annotation.",
                 help="Write the JSON array in single quotes.",
+            )
+        else:
+            yield pod.finding(
+                Place(node, on_key=True),
+                f"'{INTERFACES}' has no value; no network is attached.",
+                help='Write [{"interfaceName":"eth0","network":"default"}, ...] in single quotes.',
             )
         return
     if open_value(node.value):
@@ -392,6 +398,8 @@ def interface_names(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     if found is None or on_host(pod):
         return
     annotation, items = found
+    if not items:
+        return
     names: dict[str, Node] = {}
     networks: dict[str, Node] = {}
     for item in items:
@@ -498,6 +506,8 @@ def network_name_form(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
             and not on_host(pod)
         ):
             unlike.append(value)
+    if len(found[1]) - len(unlike) >= shape(pod)["interfaces"]:
+        unlike = []  # further networks beside the fabric's: TCPXO003 speaks of them
     if prefixed:
         first = prefixed[0]
         bare = first.text.rsplit("/", 1)[-1]
@@ -581,7 +591,7 @@ def default_interface(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     if found is None or node.open:
         return
     names = [i.string("interfaceName") for i in found[1]]
-    if node.text not in names and not any(_open_entry(i) for i in found[1]):
+    if names and node.text not in names and not any(_open_entry(i) for i in found[1]):
         yield pod.finding(
             Place(node),
             f"The default interface '{node.text}' is not among the interfaces of '{INTERFACES}'; GKE refuses the pod.",

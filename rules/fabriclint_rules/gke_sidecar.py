@@ -121,7 +121,7 @@ def missing_device_annotation(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     daemon = sidecar(pod)
     if daemon is None or daemon.privileged or pod.annotations_open:
         return
-    if any(k.startswith(DEVICES) for k in pod.annotations):
+    if any(k.startswith(DEVICES) for k in pod.annotation_keys):
         return
     devices = profile_of(pod)["devices"]
     annotations = pod.metadata.mapping("annotations") if pod.metadata is not None else None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fabriclint.group import GroupView, RoleGroup
+from fabriclint.group.service import serves_others, service_of
 from fabriclint.group.started import Started
 from fabriclint.launch import Launcher
 from fabriclint.node import Unknown, open_value
@@ -21,6 +22,8 @@ _VARIABLES = (
     "JAX_COORDINATOR_ADDRESS",
 )
 _LOCAL = ("localhost", "127.0.0.1", "::1")
+#: Stores that one of the ranks keeps itself.
+_SERVED = ("c10d", "static")
 _PLAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\.?")
 #: Words by which a start text brings an address of its own.
 _OWN = re.compile(
@@ -31,10 +34,16 @@ _OWN = re.compile(
 
 
 class _Address(NamedTuple):
-    """An address as it is written: its host, and where."""
+    """An address as it is written: its host and port, where it stands, and what it is for.
+
+    `served`: one of the ranks serves it, so that it has to lead to a rank. `started`: ranks are started there by name.
+    """
 
     host: str
     place: Place
+    port: str | None = None
+    served: bool = True
+    started: bool = False
 
 
 @rule(
@@ -89,7 +98,8 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
     if group.multi_node is not True or (group.suspended and not group.roles):
         return
     findings: dict[tuple[str, str], Finding] = {}
-    for found in (*_named(group), *_local(group)):
+    addresses = list(_addresses(group))
+    for found in (*_named(group, addresses), *_through(group, addresses), *_local(group)):
         key = (found.message, str(found.severity))
         same = findings.get(key)
         if same is None:
@@ -99,45 +109,114 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
     yield from findings.values()
 
 
-def _named(group: GroupView) -> Iterator[Finding]:
+def _named(group: GroupView, addresses: list[_Address]) -> Iterator[Finding]:
     """Addresses that name a pod which is not there, or not under that name."""
-    for address in _addresses(group):
+    for address in addresses:
         fault = _fault(group, address.host)
         if fault is None:
             continue
         what, edit, certain = fault
-        if group.own_rendezvous:
+        if group.own_rendezvous and not certain:
             severity = Severity.NOTE
-        elif certain:
+        elif certain and group.sure_names:
             severity = Severity.ERROR
         else:
             severity = Severity.WARNING
-        yield Finding(
-            address.place,
-            f"The ranks are to meet at '{address.host}' and {what}; the name does not resolve and they wait until they "
-            "time out.",
-            edit,
-            severity,
-        )
+        if address.started:
+            says = (
+                f"Ranks are to start on '{address.host}' and {what}; the name does not resolve and the launcher stops."
+            )
+        else:
+            says = (
+                f"The ranks are to meet at '{address.host}' and {what}; the name does not resolve and they wait until they "
+                "time out."
+            )
+        yield Finding(address.place, says, edit, severity)
+
+
+def _through(group: GroupView, addresses: list[_Address]) -> Iterator[Finding]:
+    """Services in view that the ranks are to meet through, and that do not lead to them."""
+    if group.own_rendezvous or not group.ranks_on:
+        return
+    for address in addresses:
+        if not address.served or address.started:
+            continue
+        service = service_of(group, address.host)
+        if service is None or service.elsewhere or service.selector is None:
+            continue
+        roles = group.ranks_on
+        if service.pod is not None:
+            if service.name != group.subdomain or not group.user_service or service.headless is not True:
+                continue
+            roles = [r for r, h in group.hosts() if h.has(service.pod) is not False]
+        used = Related(address.place, f"The ranks meet at '{address.host}'.")
+        if roles and all(r.selected(service.selector) is False for r in roles):
+            if service.pod is None and serves_others(group, service.selector):
+                continue
+            wanted = ", ".join(f"{k}: {getattr(n, 'text', '')}" for k, n in service.selector.fields.items())
+            yield Finding(
+                Place(service.selector, on_key=True),
+                f"The ranks are to meet at '{address.host}' and the Service '{service.name}' selects none of them (they have "
+                f"no label '{wanted}'); the address leads nowhere and they wait until they time out.",
+                "Select labels of the job's pod template.",
+                Severity.WARNING,
+                related=(used,),
+            )
+        elif service.pod is None and service.headless is False and address.port is not None:
+            ports = service.ports
+            if ports and address.port not in ports and address.port.isdecimal() and all(p.isdecimal() for p in ports):
+                yield Finding(
+                    Place(service.spec.nearest("ports"), on_key=True),
+                    f"The ranks are to meet at port '{address.port}' of the Service '{service.name}', which carries "
+                    f"{' and '.join(ports)} only; nothing answers there and they wait until they time out.",
+                    f"Add the port {address.port}, or make the Service headless and name the first pod.",
+                    Severity.WARNING,
+                    related=(used,),
+                )
 
 
 def _addresses(group: GroupView) -> Iterator[_Address]:
     """The addresses in the start texts and in the environment of the ranks, as the file writes them."""
     unlike = _unlike(group)
+    if group.meeting is not None:
+        served = group.meeting.backend in _SERVED
+        yield from _address(group.meeting.host, group.meeting.place, group.meeting.port, served)
     for role in (*group.launchers, *group.ranks_on):
         for started in role.started:
             said, family = None, None
             main = started.launch.main
             if main is not None and main.launchers:
-                fact, family = started.launch.host, main.launchers[-1].family
+                launcher = main.launchers[-1]
+                fact, family = started.launch.host, launcher.family
                 said = fact.string
+                port = started.launch.port.value
+                served = launcher.backend.value in (*_SERVED, None)
                 if said is not None and fact.place is not None and fact.place.source >= 0:
-                    yield from _address(said, started.place(fact.place))
+                    at = started.place(fact.place)
+                    yield from _address(said, at, str(port) if isinstance(port, int) else None, served)
+            yield from _started_on(started)
             for forwarded in started.launch.forwarded:
                 if forwarded.name in _VARIABLES and isinstance(forwarded.value, str):
                     yield from _address(forwarded.value, started.place(forwarded.place))
             if not group.ssh:
                 yield from _variables(role, started, said, family, unlike)
+
+
+def _started_on(started: Started) -> Iterator[_Address]:
+    """The hosts that a launcher's words, or a hostfile in view, name; the head that a Ray worker joins."""
+    launch = started.launch
+    surest = max((p.invocation.certainty for p in launch.programs), default=None)
+    for program in launch.programs:
+        if program.invocation.certainty != surest:
+            continue
+        for launcher in program.launchers:
+            for host, where in launcher.named:
+                for address in _address(host, started.place(where)):
+                    yield address._replace(started=True)
+            fact = launcher.host
+            if launcher.family == "ray start" and program is not launch.main and fact.string and fact.place is not None:
+                port = launcher.port.value
+                yield from _address(fact.string, started.place(fact.place), str(port) if port is not None else None)
 
 
 def _unlike(group: GroupView) -> set[str]:
@@ -163,14 +242,20 @@ def _variables(
             and assignment.place is not None
             and _read(name, family, said, assignment.value)
         ):
-            yield from _address(assignment.value, started.place(assignment.place))
+            yield from _address(assignment.value, started.place(assignment.place), _port(name, started))
     for name, variable in started.container.env.variables.items():
         if name not in _VARIABLES or name in exported or name in unlike or not isinstance(variable.value, str):
             continue
         if name in role.injected and role.sets(started.container):
             continue
         if variable.origin == "env" and _read(name, family, said, variable.value):
-            yield from _address(variable.value, variable.place)
+            yield from _address(variable.value, variable.place, _port(name, started))
+
+
+def _port(name: str, started: Started) -> str | None:
+    """The port that stands in the variable beside an address."""
+    beside = started.container.seen_env.get(name.replace("_ADDR", "_PORT")) if name.endswith("_ADDR") else None
+    return beside.value if beside is not None and isinstance(beside.value, str) else None
 
 
 def _read(name: str, family: str | None, said: str | None, value: str) -> bool:
@@ -180,15 +265,15 @@ def _read(name: str, family: str | None, said: str | None, value: str) -> bool:
     return (said is not None and said == value.rpartition(":")[0]) or said == value
 
 
-def _address(text: str, place: Place) -> Iterator[_Address]:
+def _address(text: str, place: Place, port: str | None = None, served: bool = True) -> Iterator[_Address]:
     host = text.strip()
     if open_value(host):
         return
     head, colon, tail = host.rpartition(":")
     if colon and tail.isdecimal():
-        host = head
+        host, port = head, tail
     if _PLAIN.fullmatch(host) and not host.replace(".", "").isdecimal() and host not in _LOCAL:
-        yield _Address(host, place)
+        yield _Address(host, place, port, served)
 
 
 def _fault(group: GroupView, address: str) -> tuple[str, str, bool] | None:
@@ -409,4 +494,7 @@ def _alone(started: Started) -> bool:
         name = launch.programs[-1].name
         return not isinstance(name, Unknown) and name.startswith("python")
     launcher = main.launchers[-1]
+    nodes = launcher.nodes.value
+    if launcher.standalone.value == 1 and nodes != 1:
+        return False  # RUN001 says where it meets
     return launcher.family == "torchrun" and not launcher.unclear

@@ -22,6 +22,12 @@ def pods() -> dict[str, Any]:
 
 
 @cache
+def meshes() -> dict[str, Any]:
+    """What turns a service mesh's sidecar on and off for a pod, by mesh."""
+    return _read("meshes.json")
+
+
+@cache
 def pod_security() -> dict[str, Any]:
     """What the levels of Pod Security forbid, with the versions that changed it."""
     return _read("pod_security.json")

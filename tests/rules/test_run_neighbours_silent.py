@@ -53,7 +53,7 @@ QUIET: dict[str, list[str]] = {
     "pods on the host's network": ["@@ template:", "  spec:", "+   hostNetwork: true", *PORTS],
     "one pod behind a policy": [*ALONE, *PORTS],
     "a second rule lets everything through": [*PORTS, "+ - from: [{podSelector: {}}]"],
-    "a policy by expression": ["@@ kind: NetworkPolicy", "~ matchLabels: {job: train} => matchExpressions: [{key: job, operator: Exists}]", *PORTS[1:]],
+    "a policy by expression": ["@@ kind: NetworkPolicy", "~ matchLabels: {job: train} => matchExpressions: [{key: job, operator: NotIn, values: [train]}]", *PORTS[1:]],
     "a policy for what goes out": ["@@ kind: NetworkPolicy", "~ ingress: => egress:", "- - from:", "+ - to:", "@@ podSelector", "+   ports: [{port: 53}]"],
 }  # fmt: skip
 

@@ -84,7 +84,7 @@ def test_nothing_is_said_of_a_meeting_place(base: str, lines: list[str]) -> None
 
 def test_a_service_in_view_may_have_a_pods_bare_name() -> None:
     service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: weather-ranks-0-0, namespace: climate}\n"
-    service += "spec: {clusterIP: None, selector: {x: y}, ports: [{port: 29400}]}\n"
+    service += "spec: {clusterIP: None, selector: {jobset.sigs.k8s.io/jobset-name: weather}, ports: [{port: 29400}]}\n"
     assert said("run-jobset", *at("weather-ranks-0-0:29400"), more=service) == []
     assert said("run-jobset", *at("weather-ranks-0-0:29400")) != []
 
