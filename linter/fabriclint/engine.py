@@ -441,6 +441,8 @@ def _trainjob_views(
             runtime = views[-1].runtime
         if runtime is not None:
             used.setdefault(id(runtime), []).append(trainjob)
+    for view in views:
+        view.peers = views
     return views
 
 

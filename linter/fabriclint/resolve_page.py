@@ -259,7 +259,7 @@ def head(job: ResolvedJob, version: str) -> str:
         text.append(f"# The pods cannot be told without the runtime: {state}. Name its file too.")
     elif job.runtime_state == "shipped":
         text.append("# The runtime is the one that this release of Trainer ships; a cluster may have changed it.")
-    for reason in job.reasons:
+    for reason in (*job.reasons, *job.doubts):
         text.append(f"# {_where(reason)}{reason.message}")
     if job.jobset is None and job.intended is not None:
         text.append("# What it would become without that:")

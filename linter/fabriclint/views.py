@@ -69,6 +69,8 @@ class TrainJobView(TrainerView):
     snapshot: Snapshot | None = None
     #: The release whose field for patches it uses, when that is another than `version`.
     spoken: str | None = None
+    #: All TrainJobs that are judged, itself among them.
+    peers: list[TrainJobView] = field(default_factory=list)
     _patches: list[JobPatch] | None = None
 
     @property
@@ -84,6 +86,11 @@ class TrainJobView(TrainerView):
 
             self._patches = list(patches_of(self.manifest.root, self.spoken or self.version))
         return self._patches
+
+    @property
+    def in_file(self) -> list[TrainJobView]:
+        """The TrainJobs of its file, itself among them, in their order."""
+        return [p for p in self.peers if p.manifest.document.source is self.manifest.document.source] or [self]
 
     @property
     def policy(self) -> str:

@@ -526,10 +526,7 @@ def removed_override_field(view: TrainJobView) -> Iterator[Finding]:
         of = [v for v, f in FIELDS.items() if f == field]
         release = of[0] if len(of) == 1 else f"{of[0]} and later"
         fix = None
-        spec = view.manifest.root.mapping("spec")
-        # What is added stands at the end: a block that ends the spec would be taken away and written at one place.
-        ends = spec is not None and list(spec.fields)[-1] == field
-        if own == "runtimePatches" and view.manifest.root.at("spec", own) is None and not ends:
+        if own == "runtimePatches" and view.manifest.root.at("spec", own) is None:
             moved = _as_runtime_patches(view, field)
             if moved is not None:
                 add = AddField(view.manifest.root, ("spec", "runtimePatches"), moved)

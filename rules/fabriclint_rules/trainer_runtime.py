@@ -154,7 +154,10 @@ def missing_ancestor_label(view: RuntimeView) -> Iterator[Finding]:
         help=f"Add '{LABEL}: trainer' to template.metadata.labels of the replicated job.",
         severity=severity,
         related=tuple(related),
-        fix=Fix("add the label", (AddField(job, ("template", "metadata", "labels", LABEL), "trainer"),)),
+        fix=Fix("add the label", (AddField(job, ("template", "metadata", "labels", LABEL), "trainer"),))
+        # A job without a template has no container for the label to speak of; what is there is not half a job more.
+        if job.mapping("template", "spec") is not None
+        else None,
     )
 
 
@@ -251,7 +254,8 @@ def runtime_not_found(view: TrainJobView) -> Iterator[Finding]:
 
     Fix: check the runtime's file together with the TrainJob, or name its folder in `reference-paths`, or give a cluster
     snapshot that holds the runtimes.
-    Silent: runtimes that Trainer itself ships in the release that is judged for.
+    Silent: runtimes that Trainer itself ships in the release that is judged for. Said once for all TrainJobs of a file
+    that name the runtime.
     Bad: a runtime that nobody has seen (trainer-torch)
         @@ kind: TrainJob
         ~ name: torch-gpu => name: torch-cluster # <-
@@ -287,11 +291,19 @@ def runtime_not_found(view: TrainJobView) -> Iterator[Finding]:
             severity=Severity.ERROR,
         )
         return
+    alike = [v for v in view.in_file if v.runtime is None and len(v.namesakes) < 2 and reference(v.manifest) == ref]
+    if ref[1] != "ClusterTrainingRuntime":
+        alike = [v for v in alike if v.manifest.namespace == view.manifest.namespace]
+    if alike[0] is not view:
+        return
+    others = [v.manifest.root.nearest("spec", "runtimeRef", "name") for v in alike[1:]]
+    whose = f"the {len(alike)} TrainJobs that name it here lead" if others else "the TrainJob leads"
     yield Finding(
         Place(node),
-        f"The {ref[1]} '{node.text}' is not in view; the pods that the TrainJob leads to were not checked.",
+        f"The {ref[1]} '{node.text}' is not in view; the pods that {whose} to were not checked.",
         help="Check the runtime's file together with this one, or name its folder in reference-paths.",
         severity=Severity.NOTE,
+        related=tuple(Related(Place(n), "Another TrainJob names it here.") for n in others[:4]),
     )
 
 

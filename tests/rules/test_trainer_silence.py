@@ -145,3 +145,30 @@ def test_what_is_right_stays_silent(code: str, text: str) -> None:
 def test_an_object_of_another_group_is_no_trainjob() -> None:
     text = base("trainer-torch", ("trainer.kubeflow.org/v1alpha1", "training.example/v1alpha1"))
     assert {c for c in codes(text) if c.startswith("TRN")} == set()
+
+
+_TRAINJOB = """apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: {0}, namespace: {1}}}
+spec:
+  runtimeRef: {{kind: {2}, name: {3}}}
+---
+"""
+
+
+def _not_in_view(*jobs: tuple[str, str, str, str]) -> list[tuple[int, int]]:
+    """Lines of TRN010 and how many other places each names."""
+    given = Settings(isolated=True, select=("TRN010",))
+    result = lint([], given, stdin=("jobs.yaml", "".join(_TRAINJOB.format(*j) for j in jobs).encode()))
+    return [(f.region.line, len(f.related)) for f in assemble(result, given, ReportOptions()).findings]
+
+
+def test_a_runtime_out_of_view_is_said_once_for_all_trainjobs_of_a_file_that_name_it() -> None:
+    cluster, own = "ClusterTrainingRuntime", "TrainingRuntime"
+    assert _not_in_view(("a", "x", cluster, "ours"), ("b", "y", cluster, "ours")) == [(5, 1)]
+    assert _not_in_view(("a", "x", cluster, "ours"), ("b", "x", cluster, "other")) == [(5, 0), (11, 0)]
+    assert _not_in_view(("a", "x", own, "ours"), ("b", "y", own, "ours")) == [(5, 0), (11, 0)]
+    assert _not_in_view(("a", "x", own, "ours"), ("b", "x", own, "ours"), ("c", "x", cluster, "ours")) == [
+        (5, 1),
+        (17, 0),
+    ]

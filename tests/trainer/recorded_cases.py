@@ -36,7 +36,7 @@ def resolved(objects: list[Any], release: str) -> ResolvedJob:
     """The TrainJob among the objects, which are all there is."""
     text = "\n---\n".join(json.dumps(o) for o in objects)
     workspace = read_workspace([("case.yaml", text.encode())], [])
-    runtimes = RuntimeLookup(closed=True)
+    runtimes = RuntimeLookup(closed=True, whole_cluster=True)
     for manifest in workspace.manifests:
         runtimes.add(manifest)
     return resolve(next(m for m in workspace.manifests if m.kind == "TrainJob"), runtimes, release)

@@ -64,7 +64,7 @@ class Planner:
                 raise RefusedError(f"it stands in '{source.uri}', which is not among the files that are checked")
             if "\ufffd" in source.text:
                 raise RefusedError("the file holds bytes that are no text")
-            part = Part(source, _merged(edits[key]), tuple(changes.get(key, ())))
+            part = Part(source, _merged(edits[key], source.text), tuple(changes.get(key, ())))
             if overlap(part.edits):
                 raise RefusedError("its changes overlap")
             if not self.holds(source, part.edits, part.changes):
@@ -162,17 +162,30 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*out, text[at:]])
 
 
-def _merged(edits: list[Edit]) -> tuple[Edit, ...]:
-    """The edits of one fix in the order of the text; insertions at one place become one, in the fix's order."""
+def _merged(edits: list[Edit], text: str) -> tuple[Edit, ...]:
+    """The edits of one fix in the order of the text; insertions at one place become one, in the fix's order.
+
+    Lines that are added at the end of lines that are taken away take their place.
+    """
     out: list[Edit] = []
     for edit in sorted(edits, key=lambda e: (e.start, e.end)):
         before = out[-1] if out else None
-        if before is not None and edit.start == edit.end == before.start == before.end:
+        if before is not None and before.start < edit.start == edit.end <= before.end and not before.text:
+            out[-1] = Edit(before.start, before.end, _in_place(text[before.start : before.end], edit.text))
+        elif before is not None and edit.start == edit.end == before.start == before.end:
             if edit.text != before.text:
                 out[-1] = Edit(edit.start, edit.end, before.text + edit.text)
         else:
             out.append(edit)
     return tuple(out)
+
+
+def _in_place(gone: str, lines: str) -> str:
+    """Lines that begin with a line break in the place of whole lines, whose line break is at their end or in front."""
+    if not gone.endswith("\n") or not lines.startswith(("\n", "\r\n")):
+        return lines
+    first = lines.index("\n") + 1
+    return lines[first:] + lines[:first]
 
 
 def _why(part: Part) -> str:

@@ -243,6 +243,11 @@ def _volcano(job: ResolvedJob, assembly: Assembly, runtimes: RuntimeLookup) -> N
             continue
         if wanted.value in names()["priority_classes"]:
             return
-        if runtimes.closed and wanted.value not in runtimes.priority_classes:
+        if wanted.value in runtimes.priority_classes:
+            continue
+        if runtimes.whole_cluster:
             text = f"PriorityClass '{wanted.value}' is not among the files, and a volcano policy needs it."
             job.refuse(wanted, text, "R13")
+        else:
+            text = f"PriorityClass '{wanted.value}' is not among the files; without it Trainer's webhook rejects the TrainJob."
+            job.doubts.append(Reason("webhook", wanted.source, wanted.pointer, text, "R13"))

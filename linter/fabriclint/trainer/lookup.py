@@ -15,11 +15,13 @@ KINDS = ("TrainingRuntime", "ClusterTrainingRuntime")
 class RuntimeLookup:
     """Runtimes by (kind, namespace, name); cluster runtimes have the namespace ''.
 
-    `closed`: the files are all there is, so that what is not among them is missing.
+    `closed`: the files are all there is of Trainer's, so that a runtime that is not among them is missing.
+    `whole_cluster`: they hold what a cluster's administrator makes as well, priority classes.
     """
 
     found: dict[tuple[str, str, str], list[Manifest]] = field(default_factory=dict)
     closed: bool = False
+    whole_cluster: bool = False
     priority_classes: set[str] = field(default_factory=set)
 
     def add(self, runtime: Manifest) -> None:

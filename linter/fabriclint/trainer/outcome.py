@@ -55,6 +55,8 @@ class ResolvedJob:
     intended: Mapping | None = None
     hosts: list[Host] = field(default_factory=list)
     warnings: list[Reason] = field(default_factory=list)
+    #: Objects that decide on the verdict and were not seen.
+    doubts: list[Reason] = field(default_factory=list)
 
     def refuse(self, node: Node, message: str, code: str = "", stage: str = "webhook") -> None:
         """Record a refusal of the TrainJob or its runtime; who refuses is put behind a message that says only what."""

@@ -71,7 +71,7 @@ def resolve(trainjob: Manifest, runtimes: RuntimeLookup, version: str) -> Resolv
         job.reasons.extend(judge_jobs(job.intended))
     if job.verdict != "rejected":
         job.jobset = job.intended
-        known_all = decided(root) and decided(job.runtime.root)
+        known_all = decided(root) and decided(job.runtime.root) and not job.doubts
         job.verdict = "accepted" if known_all else "unknown"
     return job
 
