@@ -88,6 +88,8 @@ class Explained:
     passed: list[str] = field(default_factory=list)
     not_applicable: list[str] = field(default_factory=list)
     could_not_judge: list[tuple[str, str]] = field(default_factory=list)
+    #: Rules that judged and whose finding is not reported, and why.
+    silent: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -187,7 +189,8 @@ def explain(
             one.contract = runtime.contract
             one.through = sorted(m.name or "?" for m in runtime.trainjobs)
         one.fired = sorted(_fired(reported, manifest, one.where.uri) | found.get(id(manifest), set()))
-        _judged(one, rules, by_manifest.get(id(manifest), []))
+        suppressed = _fired(reported, manifest, one.where.uri, suppressed=True)
+        _judged(one, rules, by_manifest.get(id(manifest), []), suppressed)
         made.append(one)
     return made
 
@@ -217,19 +220,19 @@ def _found(lint: Lint, report: Report) -> dict[int, set[str]]:
     return made
 
 
-def _fired(report: Report, manifest: Manifest, uri: str) -> set[str]:
-    """Codes that are reported on the object, or on its file where no object is named."""
+def _fired(report: Report, manifest: Manifest, uri: str, *, suppressed: bool = False) -> set[str]:
+    """Codes that are reported (or suppressed) on the object, or on its file where no object is named."""
     codes: set[str] = set()
     about = (manifest.kind, manifest.name, manifest.namespace)
     for f in report.findings:
-        if f.region.path != uri or f.suppressed is not None:
+        if f.region.path != uri or (f.suppressed is not None) is not suppressed:
             continue
         if f.object is None or (f.object.kind, f.object.name, f.object.namespace) == about:
             codes.add(f.code)
     return codes
 
 
-def _judged(one: Explained, rules: list[Rule], calls: list[_Call]) -> None:
+def _judged(one: Explained, rules: list[Rule], calls: list[_Call], suppressed: set[str]) -> None:
     ran: dict[str, list[_Call]] = {}
     for call in calls:
         ran.setdefault(call.code, []).append(call)
@@ -243,7 +246,8 @@ def _judged(one: Explained, rules: list[Rule], calls: list[_Call]) -> None:
         elif code not in ran:
             one.not_applicable.append(code)
         elif any(c.found for c in ran[code]):
-            one.could_not_judge.append((code, "what it found follows from another finding, or is suppressed"))
+            hidden = code in suppressed
+            one.silent.append((code, "suppressed" if hidden else "what it found follows from another finding"))
         else:
             heard = list(dict.fromkeys(w for c in ran[code] for w in c.unseen))
             if heard:

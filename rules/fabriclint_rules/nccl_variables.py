@@ -182,11 +182,12 @@ def _invalid(pod: WorkerPod) -> Iterator[Finding]:
         return
     image = worker.image
     release = nccl_release(image) if isinstance(image, str) else None
-    debug = pod.ranks_env.value("NCCL_DEBUG")
     for variable in pod.ranks_env.variables.values():
         value = text_of(variable.value)
         if value is None:
             continue
+        # The level is asked for where it decides, so that its absence is not taken for a doubt elsewhere.
+        debug = pod.ranks_env.value("NCCL_DEBUG") if variable.name == "NCCL_DEBUG_SUBSYS" else None
         reading = _read(variable.name, value, release, debug if isinstance(debug, str) else None)
         if reading is None:
             number = integer(value) if exact_integer(value) else None

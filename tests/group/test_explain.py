@@ -48,7 +48,7 @@ def test_the_json_is_the_golden_one(case: str) -> None:
     found = workloads(f"{case}.yaml")
     for one in found:
         assert set(one) == KEYS
-        assert set(one.pop("rules")) == {"fired", "passed", "not_applicable", "could_not_judge"}
+        assert set(one.pop("rules")) == {"fired", "passed", "not_applicable", "could_not_judge", "silent"}
     assert found == json.loads((GOLDEN / f"{case}.json").read_text())
 
 
@@ -62,6 +62,7 @@ def test_every_rule_has_one_answer(case: str) -> None:
         *rules["passed"],
         *rules["not_applicable"],
         *(r["code"] for r in rules["could_not_judge"]),
+        *(r["code"] for r in rules["silent"]),
     ]
     assert sorted(named) == sorted(r.code for r in builtin_pack().load() if r.default)
 
@@ -85,7 +86,8 @@ def test_a_suppressed_finding_is_neither_fired_nor_passed(tmp_path: Path) -> Non
     (tmp_path / "job.yaml").write_text(text)
     rules = workloads("job.yaml", cwd=tmp_path)[0]["rules"]
     assert "RUN016" not in rules["fired"] + rules["passed"]
-    assert "RUN016" in [r["code"] for r in rules["could_not_judge"]]
+    assert {"code": "RUN016", "why": "suppressed"} in rules["silent"]
+    assert "RUN016" not in [r["code"] for r in rules["could_not_judge"]]
 
 
 @pytest.mark.parametrize("folder", sorted(p.parent for p in (ROOT / "examples").glob("*/*/trainjob.yaml")))

@@ -136,3 +136,36 @@ def test_a_level_that_is_exported_behind_the_profile_is_right(tmp_path: Path) ->
     told, _ = of_manifest(str(tmp_path / "trainjob.yaml"), "text")
     assert "The profile sourced" not in told
     assert "NCCL_DEBUG is" not in told
+
+
+@pytest.mark.parametrize(
+    ("env", "hidden", "known"),
+    [
+        ("[{name: NCCL_DEBUG, value: INFO}]", False, True),
+        ("[{name: NCCL_DEBUG, value: warn}]", True, True),
+        ("[{name: OTHER, value: x}]", True, True),
+        ("[{name: NCCL_DEBUG, valueFrom: {configMapKeyRef: {name: unseen, key: level}}}]", None, False),
+    ],
+)
+def test_the_banner_is_hidden_shown_or_not_known(tmp_path: Path, env: str, hidden: bool | None, known: bool) -> None:
+    text = f"""apiVersion: batch/v1
+kind: Job
+metadata: {{name: a}}
+spec:
+  parallelism: 2
+  completions: 2
+  completionMode: Indexed
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: main
+          image: registry.example/x:1
+          command: [python, train.py]
+          env: {env}
+          resources: {{limits: {{nvidia.com/gpu: 8}}}}
+"""
+    file = tmp_path / "job.yaml"
+    file.write_text(text)
+    (job,) = json.loads(of_manifest(str(file), "json")[0])["jobs"]
+    assert (job["hidden"], job["nccl_debug_known"]) == (hidden, known)

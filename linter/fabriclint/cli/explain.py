@@ -120,6 +120,7 @@ def _workload(e: Explained) -> dict[str, Any]:
             "passed": e.passed,
             "not_applicable": e.not_applicable,
             "could_not_judge": [{"code": code, "why": why} for code, why in e.could_not_judge],
+            "silent": [{"code": code, "why": why} for code, why in e.silent],
         },
     }
 
@@ -311,6 +312,7 @@ def _rules(e: Explained) -> list[str]:
     rows = [f"{len(e.fired)} fired: {', '.join(e.fired)}" if e.fired else "none fired"]
     rows.append(f"{len(e.passed)} passed: {', '.join(e.passed)}" if e.passed else "none passed")
     rows += [f"could not judge: {code} ({why})" for code, why in e.could_not_judge]
+    rows += [f"silent: {code} ({why})" for code, why in e.silent]
     if e.not_applicable:
         families: dict[str, int] = {}
         for code in e.not_applicable:

@@ -44,9 +44,13 @@ class Command:
     hints: list[str] = field(default_factory=list)
 
     @property
-    def hidden(self) -> bool:
-        """Whether the telling line is not printed, or may not be."""
-        return not (isinstance(self.level, str) and self.level.upper() in _TELLING) or self.profile_at is not None
+    def hidden(self) -> bool | None:
+        """Whether the telling line is not printed; None when the level cannot be seen."""
+        if self.profile_at is not None:
+            return True
+        if isinstance(self.level, Unknown):
+            return None
+        return self.level is None or self.level.strip().upper() not in _TELLING
 
 
 def commands(jobs: list[JobView], fabrics: set[str]) -> list[Command]:
