@@ -338,23 +338,33 @@ def security_level(job: JobView) -> Iterator[Finding]:
                       resources:
                         limits:
                           nvidia.com/gpu: 1
-    Bad: the node's files by path (pod-namespace)
-        ~ enforce: privileged => enforce: baseline
-        - securityContext:
-        -   capabilities:
-        -     add: [IPC_LOCK]
+    Bad: a JobSet takes the node's shared memory by path (near-jobset)
+        ~ team: weather => pod-security.kubernetes.io/enforce: baseline
         @@ volumes:
         - emptyDir:
         -   medium: Memory
         + hostPath:  # <-
         +   path: /dev/shm
-    Good: a privileged namespace (pod-namespace)
+    Bad: a LeaderWorkerSet's engine is privileged (near-lws)
+        ~ team: answers => pod-security.kubernetes.io/enforce: baseline
+        @@ image:
+        + securityContext:
+        +   privileged: true  # <-
+    Bad: a StatefulSet says nothing of what restricted wants written out (near-set)
+        ~ team: engine => pod-security.kubernetes.io/enforce: restricted
+        @@ containers:
+          - name: engine  # <-
+    Good: a privileged namespace, as GPU clusters' guides make it (pod-namespace)
         ~ add: [IPC_LOCK] => add: [IPC_LOCK, SYS_PTRACE]
     Good: nothing that baseline forbids (pod-namespace)
         ~ enforce: privileged => enforce: baseline
         ~ add: [IPC_LOCK] => drop: [ALL]
     Good: only a warning is asked for (pod-namespace)
         ~ enforce: privileged => warn: restricted
+    Good: memory for shared files and a claim are no fault of a PyTorchJob (near-pytorchjob)
+        ~ team: captions => pod-security.kubernetes.io/enforce: baseline
+    Good: the ssh of an MPIJob asks for nothing (near-mpijob)
+        ~ team: reduce => pod-security.kubernetes.io/enforce: baseline
     Source: kubernetes/pod-security-admission@39b45cd policy, admission/admission.go; kubernetes/website Pod Security
         Standards.
     """

@@ -116,6 +116,8 @@ def _processes(group: GroupView, started: Started, launcher: Launcher) -> Iterat
         )
     if launcher.oversubscribe or not isinstance(total, int) or total < 1:
         return
+    if isinstance(group.nodes, int) and len({host for host, _ in launcher.named}) > group.nodes:
+        return  # hosts of other objects: their GPUs are not counted here
     if in_all is not None and in_all > total and launcher.family in _OVER_ALL:
         yield _differs(started, launcher.processes, in_all, total, "the job has")
     elif (

@@ -60,13 +60,17 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
 
     Pods have names in DNS only where a headless Service carries them: HOST.SUBDOMAIN for most kinds, a Service for each
     pod with the training-operator. A bare host name, another subdomain, or an index that is never made does not
-    resolve, and every rank but the first waits until it times out. torchrun with `--rdzv-backend=c10d` and no endpoint,
-    or with `--standalone`, meets at localhost: each node waits for the others by itself.
+    resolve, and every rank but the first waits until it times out. The same holds for the hosts that mpirun, a hostfile
+    or `ray start --address` name. A Service must select the job's pods, and, when it is not headless, carry the port.
+    torchrun with `--rdzv-backend=c10d` and no endpoint, or with `--standalone`, meets at localhost: each node waits for
+    the others by itself.
 
     Fix: write the name that the controller makes; the help has it.
 
-    Silent: names of Services, which may be in no file; names that do not look like this job's; addresses that the
-    controller writes; open values; jobs of one pod; a Service of the user's own that is to carry the pods' names.
+    Silent: Services that are not in view, or that lead to other pods in view (a store of their own); names that do not
+    look like this job's; addresses that the controller writes, or that come from a field of the pod or a ConfigMap; open
+    values; jobs of one pod; a Service of the user's own, not in view, that is to carry the pods' names; the hosts of an
+    MPIJob below its Service (a bare worker name is a note).
 
     Bad: a JobSet's pod by its bare host name (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, "--rdzv-endpoint=weather-ranks-0-0:29400", forecast.py]  # <-
@@ -79,21 +83,48 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
     Bad: a third worker of two (run-pytorchjob)
         @@ Worker:
         ~ [torchrun, train.py] => [torchrun, --master-addr=captions-worker-3, --master-port=23456, train.py]  # <-
+    Bad: the host of an elastic PyTorchJob is no pod of it (near-workers)
+        ~ rdzvHost: stars-worker-0 => rdzvHost: stars-master-0  # <-
     Bad: an Indexed Job whose pods stand below another name (pod-job)
         ~ "--rdzv-endpoint=train-0.train:29500" => "--rdzv-endpoint=train-0.trainer:29500"  # <-
+    Bad: the Service below which a StatefulSet's pods stand selects others (near-set)
+        @@ kind: Service
+          selector:  # <-
+        -   app: engine
+        +   app: engines
+    Bad: the Service of a LeaderWorkerSet carries another port (near-lws)
+        ~ $(LWS_LEADER_ADDRESS):29400 => answers-meeting:29500
+        @@ kind: Service
+          ports:  # <-
+    Bad: a hostfile names a third worker of an MPIJob's two (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [bash, -c]
+        + args:
+        +   - |
+        +     cat > /tmp/hosts <<EOF
+        +     reduce-worker-1.reduce slots=1
+        +     reduce-worker-2.reduce slots=1  # <-
+        +     EOF
+        +     mpirun -np 2 --hostfile /tmp/hosts ./reduce
     Bad: c10d without endpoint (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, forecast.py]  # <-
-    Good: the first pod below the JobSet's subdomain (run-jobset)
+    Good: the first pod below the JobSet's subdomain, as public JobSets name it (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, "--rdzv-endpoint=weather-ranks-0-0.weather:29400", forecast.py]
     Good: a Service that another file may hold (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, "--rdzv-endpoint=weather-rendezvous:29400", forecast.py]
     Good: a Service carries each pod's own name (run-pytorchjob)
         @@ Worker:
         ~ [torchrun, train.py] => [torchrun, --master-addr=captions-master-0, --master-port=23456, train.py]
+    Good: etcd for an elastic PyTorchJob, as in public jobs on EFA (near-workers)
+        ~ rdzvBackend: c10d => rdzvBackend: etcd-v2
+        ~ rdzvHost: stars-worker-0 => rdzvHost: etcd
     Good: c10d with an endpoint (pod-job)
         ~ "--rdzv-endpoint=train-0.train:29500" => "--rdzv-endpoint=train-0.train"
+    Good: the hosts of an MPIJob by their whole names (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "2", --host, "reduce-worker-0.reduce.bench.svc,reduce-worker-1.reduce.bench.svc", ./reduce]
     Source: torch 2.15.0 distributed/run.py, elastic/rendezvous; kubernetes-sigs/jobset@f22e565 pkg/controllers;
-    kubeflow/trainer@c77ee3f pkg/controller.v1; kubernetes/kubernetes@0370912 pkg/controller/endpointslice
+    kubeflow/trainer@c77ee3f pkg/controller.v1; kubeflow/mpi-operator@101db14 pkg/controller;
+    kubernetes/kubernetes@0370912 pkg/controller/endpointslice
     """
     if group.multi_node is not True or (group.suspended and not group.roles):
         return
@@ -151,7 +182,7 @@ def _through(group: GroupView, addresses: list[_Address]) -> Iterator[Finding]:
             roles = [r for r, h in group.hosts() if h.has(service.pod) is not False]
         used = Related(address.place, f"The ranks meet at '{address.host}'.")
         if roles and all(r.selected(service.selector) is False for r in roles):
-            if service.pod is None and serves_others(group, service.selector):
+            if _overlaid(group) or (service.pod is None and serves_others(group, service.selector)):
                 continue
             wanted = ", ".join(f"{k}: {getattr(n, 'text', '')}" for k, n in service.selector.fields.items())
             yield Finding(
@@ -173,6 +204,17 @@ def _through(group: GroupView, addresses: list[_Address]) -> Iterator[Finding]:
                     Severity.WARNING,
                     related=(used,),
                 )
+
+
+def _overlaid(group: GroupView) -> bool:
+    """Whether a kustomization may put labels on the pods and into selectors."""
+    manifest, lookup = group.workload.manifest, group.pods[0].lookup
+    return manifest.overlay is not None or any(
+        k.root.at(name) is not None
+        for kind in ("Kustomization", "Component")
+        for k in lookup.of_kind(group.workload, kind)
+        for name in ("commonLabels", "labels", "patches", "patchesStrategicMerge", "transformers")
+    )
 
 
 def _addresses(group: GroupView) -> Iterator[_Address]:

@@ -187,7 +187,9 @@ def _coordinator(root: Mapping, spec: Mapping, jobs: list[Mapping]) -> Iterator[
         yield _say(
             block.nearest("podIndex"), f"'coordinator.podIndex' is {pod}, beyond the completions of '{name}'", "J5"
         )
-    own = root.string("metadata", "name") or ""
+    own = _plain(root.at("metadata", "name"))
+    if own is None:
+        return  # made of generateName, or by a template
     endpoint = f"{own}-{name}-{index}-{pod}.{spec.string('network', 'subdomain') or own}"
     if len(endpoint) > _LONGEST or not _LABEL_VALUE.fullmatch(endpoint):
         yield _say(block, f"The coordinator's host '{endpoint}' is no label value of {_LONGEST} characters", "J5")
