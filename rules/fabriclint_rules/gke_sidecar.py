@@ -30,7 +30,7 @@ from fabriclint_rules.gke_wiring import (
     tag_of,
     written,
 )
-from fabriclint_schemas.pairs import Release, release_of
+from fabriclint_schemas.pairs import Release, listed_pairs, paired_daemons, release_of
 
 
 @rule("TCPXO007", "missing-device-annotation", Severity.ERROR, on=WorkerPod, fabric=TCPXO, yields_to=("TCPXO010", "TCPXO011", "TCPXO008"))  # fmt: skip
@@ -734,17 +734,17 @@ def plugin_version_skew(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     if daemon is None or release is None or daemon.image_node is None:
         return
     profile = profile_of(pod)
-    pairs = [(parsed(a), parsed(b)) for a, b in profile["pairs"]]
+    pairs = listed_pairs(profile)
     own = _plugin_of(pod, profile)
     found = (*own, True) if own is not None else _installed(pod, profile)
     if found is None or (found[0], release) in pairs:
         return
     plugin, node, close = found
-    fitting = [d for p, d in pairs if p == plugin]
+    fitting = paired_daemons(profile, plugin)
     step = profile.get("pair_step")
-    if not fitting and step and plugin > pairs[-1][0] and plugin[:2] == release[:2]:
-        fitting = [(plugin[0], plugin[1], plugin[2] + step)]
-    if not fitting or release in fitting or (step and plugin[:1] != release[:1]):
+    # What no table says is told of daemons of the same line alone.
+    reach = 1 if any(p == plugin for p, _ in pairs) else 2
+    if not fitting or release in fitting or (step and plugin[:reach] != release[:reach]):
         return
     ahead = release > max(fitting)
     yield pod.finding(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from fabriclint_schemas.profiles import profiles
 
@@ -15,20 +17,33 @@ def release_of(tag: str) -> Release | None:
     return tuple(int(n) for n in found.groups()) if found is not None else None
 
 
-def paired_daemon(fabric: str, plugin: str) -> str | None:
-    """The newest daemon's tag that goes with the plugin's tag; None when no pair is known.
+def listed_pairs(profile: Mapping[str, Any]) -> list[tuple[Release, Release]]:
+    """(plugin, daemon) of the profile's table of releases, in its order."""
+    made = [(release_of(plugin), release_of(daemon)) for plugin, daemon in profile.get("pairs", ())]
+    return [(plugin, daemon) for plugin, daemon in made if plugin is not None and daemon is not None]
 
-    Beyond the list the profile's `pair_step` (daemon's patch = plugin's patch + step) is used.
+
+def paired_daemons(profile: Mapping[str, Any], plugin: Release) -> list[Release]:
+    """The daemon's releases that go with a plugin's; empty when no pair is known.
+
+    Beyond the table the profile's `pair_step` (daemon's patch = plugin's patch + step) is used.
     """
+    pairs = listed_pairs(profile)
+    fitting = [daemon for known, daemon in pairs if known == plugin]
+    step = profile.get("pair_step")
+    if fitting or not step or not pairs:
+        return fitting
+    newest = max(known for known, _ in pairs)
+    return [(*plugin[:2], plugin[2] + step)] if plugin > newest and plugin[:2] == newest[:2] else []
+
+
+def paired_daemon(fabric: str, plugin: str) -> str | None:
+    """The newest daemon's tag that goes with the plugin's tag, as published; None when no pair is known."""
     profile = profiles()[fabric]
     release = release_of(plugin)
-    if release is None:
+    fitting = paired_daemons(profile, release) if release is not None else []
+    if not fitting:
         return None
-    pairs = [(release_of(p), d) for p, d in profile.get("pairs", ())]
-    fitting = [d for p, d in pairs if p == release]
-    if fitting:
-        return f"v{max(fitting, key=lambda d: release_of(d) or ())}"
-    step, known = profile.get("pair_step"), [p for p, _ in pairs if p is not None]
-    if step and known and release > max(known) and release[:2] == max(known)[:2]:
-        return f"v{release[0]}.{release[1]}.{release[2] + step}"
-    return None
+    newest = max(fitting)
+    published = (daemon for _, daemon in profile.get("pairs", ()) if release_of(daemon) == newest)
+    return f"v{next(published, '.'.join(map(str, newest)))}"
