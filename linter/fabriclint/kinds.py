@@ -102,6 +102,10 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
                 held = [c for p in row["containers"] for c, _ in matches(spec, p) if isinstance(c, Mapping)]
                 if row.get("environment") == "map":
                     held = [_with_listed_env(c) for c in held]
+                amounts = root.at(*_bind(row["resources"], stars)) if "resources" in row else None
+                main = bool(held) and held[0].key == "mainContainer"
+                if main and isinstance(amounts, Mapping) and held[0].at("resources") is None:
+                    held[0] = _with_resources(held[0], amounts)
                 spec = _as_pod_spec(spec, spec.fields, held)
             owner, name = _owner(root, row["path"], stars)
             pods, together = _count(row["pods"], root, node, owner)
@@ -136,9 +140,7 @@ def _as_pod_spec(place: Mapping, fields: dict[str, Node], containers: list[Mappi
 def _with_listed_env(container: Mapping) -> Mapping:
     """A container whose `environment` is a mapping, with the same as a list under `env`."""
     given = container.mapping("environment")
-    made = Mapping(container.doc, container.start, container.end)
-    made.parent, made.key = container.parent, container.key
-    made.key_start, made.key_end = container.key_start, container.key_end
+    made = _twin(container)
     made.fields.update(container.fields)
     listed = Sequence(container.doc, container.start, container.end)
     for name, value in (given.fields if given is not None else {}).items():
@@ -153,6 +155,46 @@ def _with_listed_env(container: Mapping) -> Mapping:
         listed.key_start, listed.key_end = given.key_start, given.key_end
         made.fields["env"] = listed
     return made
+
+
+def _with_resources(container: Mapping, amounts: Mapping) -> Mapping:
+    """A container with the resources that its kind writes beside the pod: `gpu`, and device names below `custom`.
+
+    What is not a mapping of amounts, or names a GPU type of its own, stays out.
+    """
+    made = _twin(container)
+    made.fields.update(container.fields)
+    resources = _twin(amounts)
+    for section in ("limits", "requests"):
+        given = amounts.mapping(section)
+        if given is None or given.at("gpuType") is not None:
+            continue
+        opened = next((v for k, v in given.fields.items() if k == "custom" and isinstance(v, Scalar) and v.open), None)
+        if opened is not None:
+            resources.fields[section] = opened
+            continue
+        listed = _twin(given)
+        for name, value in given.fields.items():
+            if name == "gpu":
+                listed.fields[_GPU] = value
+            elif isinstance(value, Mapping):
+                listed.fields.update(value.fields)
+            else:
+                listed.fields[name] = value
+        resources.fields[section] = listed
+    made.fields["resources"] = resources
+    return made
+
+
+def _twin(node: Mapping) -> Mapping:
+    """An empty mapping that stands where another does."""
+    made = Mapping(node.doc, node.start, node.end)
+    made.parent, made.key = node.parent, node.key
+    made.key_start, made.key_end = node.key_start, node.key_end
+    return made
+
+
+_GPU = "nvidia.com/gpu"
 
 
 def _bind(path: str, stars: list[str | int]) -> list[str | int]:
