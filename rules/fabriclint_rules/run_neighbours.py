@@ -81,7 +81,7 @@ def rendezvous_balanced(group: GroupView) -> Iterator[Finding]:
         )
 
 
-@rule("RUN003", "hidden-until-ready", Severity.WARNING, on=GroupView)
+@rule("RUN003", "hidden-until-ready", Severity.WARNING, on=GroupView, yields_to=("RUN001", "RUN002"))
 def hidden_until_ready(group: GroupView) -> Iterator[Finding]:
     """A Service shows the names of pods that become ready only together.
 

@@ -25,6 +25,10 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 #: Stores that one of the ranks keeps itself.
 _SERVED = ("c10d", "static")
 _PLAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\.?")
+#: Options by which programs of the user's own take the address.
+_OPTION = re.compile(
+    r"--?(master[-_](addr|address|ip|host)|dist[-_](url|init[-_]addr)|init[-_]method|coordinator[-_]addr(ess)?)"
+)
 #: Words by which a start text brings an address of its own.
 _OWN = re.compile(
     r"rdzv|master[-_]?(addr|ip|host)|main_process_ip|init[-_]method|init[-_]file|tcp://|file://|etcd|coordinator|"
@@ -237,6 +241,7 @@ def _addresses(group: GroupView) -> Iterator[_Address]:
                     at = started.place(fact.place)
                     yield from _address(said, at, str(port) if isinstance(port, int) else None, served)
             yield from _started_on(started)
+            yield from _told(started)
             for forwarded in started.launch.forwarded:
                 if forwarded.name in _VARIABLES and isinstance(forwarded.value, str):
                     yield from _address(forwarded.value, started.place(forwarded.place))
@@ -261,6 +266,19 @@ def _started_on(started: Started) -> Iterator[_Address]:
                 yield from _address(fact.string, started.place(fact.place), str(port) if port is not None else None)
 
 
+def _told(started: Started) -> Iterator[_Address]:
+    """Addresses behind options of programs that are no launchers."""
+    for program in started.launch.programs:
+        words = program.inner if program.launchers else program.invocation.words
+        for index, word in enumerate(words):
+            name, equals, _ = word.raw.partition("=")
+            if _OPTION.fullmatch(name) is None:
+                continue
+            said = word.tail(len(name) + 1) if equals else (words[index + 1] if index + 1 < len(words) else None)
+            if said is not None and isinstance(said.text, str):
+                yield from _address(said.text.removeprefix("tcp://"), started.place(said.place))
+
+
 def _unlike(group: GroupView) -> set[str]:
     """Variables that roles set to different addresses: such roles do not all meet at one place."""
     values: dict[str, set[str | Unknown]] = {}
@@ -278,6 +296,10 @@ def _variables(
 ) -> Iterator[_Address]:
     """Addresses in a container's env and exports; one that the controller or a later one replaces counts no more."""
     exported = {e.name: e for e in started.launch.exports if e.name in _VARIABLES and e.name not in unlike}
+    if started.launch.programs:
+        # What stands before the program's name counts for it alone.
+        own = started.launch.programs[-1].invocation.environment
+        exported |= {n: a for n, a in own.items() if n in _VARIABLES and n not in unlike}
     for name, assignment in exported.items():
         if (
             isinstance(assignment.value, str)
