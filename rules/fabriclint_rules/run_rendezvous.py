@@ -186,7 +186,8 @@ def _through(group: GroupView, addresses: list[_Address]) -> Iterator[Finding]:
             roles = [r for r, h in group.hosts() if h.has(service.pod) is not False]
         used = Related(address.place, f"The ranks meet at '{address.host}'.")
         if roles and all(r.selected(service.selector) is False for r in roles):
-            if _overlaid(group) or (service.pod is None and serves_others(group, service.selector)):
+            its_own = service.pod is not None or _akin(group, service.name)
+            if _overlaid(group) or not its_own or (service.pod is None and serves_others(group, service.selector)):
                 continue
             wanted = ", ".join(f"{k}: {getattr(n, 'text', '')}" for k, n in service.selector.fields.items())
             yield Finding(
@@ -208,6 +209,12 @@ def _through(group: GroupView, addresses: list[_Address]) -> Iterator[Finding]:
                     Severity.WARNING,
                     related=(used,),
                 )
+
+
+def _akin(group: GroupView, service: str) -> bool:
+    """Whether a Service is plainly meant for this job, by its name: another may lead to a store that is not in view."""
+    name = group.workload.manifest.name or ""
+    return service == group.subdomain or (bool(name) and (service.startswith(name) or name.startswith(service)))
 
 
 def _overlaid(group: GroupView) -> bool:

@@ -57,6 +57,16 @@ QUIET: dict[str, dict[str, tuple[str, list[str]]]] = {
             "near-jobset",
             ["~ weather-ranks-0-0.weather => weather-meeting", "@@ kind: Service", "- clusterIP: None", "+ type: ExternalName", "~ app: weather => app: store"],
         ),
+        "a store behind a Service of another name, whose pods are not in view": (
+            "near-workers",
+            [
+                "~ rdzvHost: stars-worker-0 => rdzvHost: store",
+                "@@ kind: Service",
+                "~ name: stars-meeting => name: store",
+                "~ job-name: stars => job-name: store",
+            ],
+        ),
+        "a replicated job whose name is not there yet": ("near-jobset", ["@@ replicatedJobs", "~ name: ranks => groupName: ranks"]),
         "a template fills in the selector": ("near-set", ["@@ kind: Service", "~ app: engine => app: \"{{ name }}\""]),
         "a template fills in the pods' labels": ("near-jobset", ["@@ parallelism", "~ app: weather => app: \"{{ name }}\"", "@@ image", "~ weather-ranks-0-0.weather => weather-meeting"]),
         "a label that a webhook may put on": ("near-set", ["@@ kind: Service", "@@ selector:", "+   team.example/queue: gpu"]),

@@ -53,7 +53,8 @@ def _jobset(making: Making) -> GroupView:
             pods = UNKNOWN  # numNodes of a TrainJob decides
         hosts = None
         mode = owner.string("template", "spec", "completionMode") if owner is not None else None
-        if owner is not None and isinstance(name, str) and not open_value(pod.name) and mode != "NonIndexed":
+        called = owner.string("name") if owner is not None else None
+        if owner is not None and isinstance(name, str) and called and not open_value(called) and mode != "NonIndexed":
             replicas = number(owner.at("replicas"), 1)
             each = number(owner.at("template", "spec", "parallelism"), 1)
             hosts = Hosts(f"{name}-{pod.name}-{{}}-{{}}", (replicas, each), (0, 0))
