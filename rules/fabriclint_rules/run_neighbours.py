@@ -87,12 +87,12 @@ def hidden_until_ready(group: GroupView) -> Iterator[Finding]:
 
     DNS has the name of a pod once it is ready, unless the Service publishes addresses that are not. Ranks whose readiness
     probe asks the engine are ready when the group stands, and the group stands when they have found each other by name.
-    JobSet's and LeaderWorkerSet's Services publish; those of the training-operator and the mpi-operator do not.
+    JobSet's and LeaderWorkerSet's Services publish; those of the training-operator, the mpi-operator and Volcano do not.
 
     Fix: `publishNotReadyAddresses: true` in the Service, or no readiness probe.
 
     Silent: Services that publish, as JobSet and LeaderWorkerSet make them; an MPIJob whose launcher is a worker too
-    (its Service publishes); pods without such a probe, or whose probe only opens a port or runs a command; Services that
+    (its Service publishes); Volcano's plugin told to publish; pods without such a probe, or whose probe only opens a port or runs a command; Services that
     are not in view.
 
     Bad: a probe by HTTP on the pods of an Indexed Job (run-service)
@@ -171,7 +171,7 @@ def hidden_until_ready(group: GroupView) -> Iterator[Finding]:
     elif group.hides and _by_own_names(group, host, role):
         place = group.hides_place if group.hides_place is not None else Place(probe, on_key=True)
         called = f"The Service of {group.maker}"
-        edit = "Write 'publishNotReadyAddresses: true'." if group.hides_place is not None else "Remove the probe."
+        edit = group.hides
     else:
         return
     yield Finding(

@@ -108,6 +108,11 @@ QUIET: dict[str, dict[str, tuple[str, list[str]]]] = {
         "JobSet publishes": ("near-jobset", PROBE),
         "JobSet publishes when nothing is written": ("near-jobset", ["- network:", "-   enableDNSHostnames: true", "-   publishNotReadyAddresses: true", *PROBE]),
         "JobSet hides, and nothing waits to be ready": ("near-jobset", ["~ publishNotReadyAddresses: true => publishNotReadyAddresses: false"]),
+        "Volcano's plugin is told to publish": (
+            "near-volcano",
+            ["~ svc: [] => svc: [--publish-not-ready-addresses=true]", *PROBE],
+        ),
+        "what Volcano's plugin is told is filled in later": ("near-volcano", ['~ svc: [] => svc: "{{ svc }}"', *PROBE]),
         "LeaderWorkerSet publishes": ("near-lws", PROBE),
         "the probe is on a PyTorchJob's Workers, and the Master is looked up": ("near-pytorchjob", ["@@ Worker:", *PROBE]),
         "an MPIJob whose launcher is a worker publishes": ("near-mpijob", ["@@ spec:", "+   runLauncherAsWorker: true", "@@ replicas: 2", *PROBE]),

@@ -274,8 +274,9 @@ class GroupView:
     suspended: bool = False
     #: Whether the names of all its pods and Services are the controller's own: one that it does not make is not there.
     sure_names: bool = False
-    #: Whether the Services that the controller makes leave out pods that are not ready, and where the file says so.
-    hides: bool = False
+    #: Set when the Services that the controller makes leave out pods that are not ready: what to do about it in words.
+    hides: str | None = None
+    #: Where the file says so.
     hides_place: Place | None = None
     #: The address that a field of the kind hands to the ranks: host, port, what serves it, and where it stands.
     meeting: Meeting | None = None

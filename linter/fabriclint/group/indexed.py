@@ -78,7 +78,7 @@ def _jobset(making: Making) -> GroupView:
         suspended=_true(spec, "suspend"),
         slots=next((s for s in map(_processes, roles) if s is not None), None),
         ssh=any(p.by_ssh for p in making.job.pods),
-        hides=hidden,
+        hides="Write 'publishNotReadyAddresses: true'." if hidden else None,
         hides_place=Place(publish) if hidden and publish is not None else None,
     )
 

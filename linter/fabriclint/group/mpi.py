@@ -60,7 +60,7 @@ def group(making: Making) -> GroupView:
         restart=next((r.restart for r in roles if r.pod.role is PodRole.LAUNCHER), None),
         suspended=_true(spec.at("runPolicy", "suspend")),
         late=_late(spec, roles) if by_ssh else None,
-        hides=by_ssh and not as_worker,
+        hides=None if as_worker else making.data.get("hides until ready"),
     )
 
 

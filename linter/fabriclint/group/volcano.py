@@ -60,9 +60,15 @@ def group(making: Making) -> GroupView:
         subdomain=name if svc else None,
         services=(name,) if svc and isinstance(name, str) else (),
         ssh=given["mpi"] is not None or given["ssh"] is not None,
+        hides=making.data["hides until ready"] if svc and not _publishes(given["svc"]) else None,
         unmade=tuple((r["names"], r["plugin"]) for r in making.data["made by plugins"] if not _any(given, r["by"])),
         restart=str(node.value) if isinstance(node := spec.at("maxRetry"), Scalar) else None,
     )
+
+
+def _publishes(given: dict[str, str] | Unknown | None) -> bool:
+    """Whether the plugin's Service shows pods that are not ready, or may do so."""
+    return isinstance(given, Unknown) or (given or {}).get("publish-not-ready-addresses", "false") != "false"
 
 
 def _any(given: dict[str, dict[str, str] | Unknown | None], plugins: list[str]) -> bool:
