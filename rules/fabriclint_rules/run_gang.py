@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fabriclint.group import GroupView
+from fabriclint.group import GroupView, RoleGroup
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 
 
@@ -141,6 +141,17 @@ def ordered_start(group: GroupView) -> Iterator[Finding]:
     Bad: a startup probe (run-statefulset)
         ~ podManagementPolicy: Parallel => podManagementPolicy: OrderedReady  # <-
         ~ readinessProbe => startupProbe
+    Bad: an engine of two nodes that Ray brings together (near-set)
+        ~ podManagementPolicy: Parallel => podManagementPolicy: OrderedReady  # <-
+        - command: ...
+        + command: [bash, -c]
+        + args:
+        +   - |
+        +     if [ "${HOSTNAME##*-}" = 0 ]; then
+        +       ray start --head && vllm serve m --tensor-parallel-size 8 --pipeline-parallel-size 2
+        +     else
+        +       ray start --address=engine-0.engine:6379 --block
+        +     fi
     Good: all at once (run-statefulset)
         @@ kind: StatefulSet
     Good: ready as soon as it runs (run-statefulset)
@@ -152,10 +163,10 @@ def ordered_start(group: GroupView) -> Iterator[Finding]:
         ~ [torchrun, --nnodes=2, --nproc-per-node=gpu, --rdzv-backend=c10d, "--rdzv-endpoint=engine-0.engine:29400", serve.py] => [python, serve.py]
     Source: kubernetes/api@3fde3c4 apps/v1 StatefulSetSpec podManagementPolicy
     """
-    if group.ordered is None or group.suspended or not _named(group):
+    if group.ordered is None or group.suspended:
         return
     for role in group.ranks_on:
-        if not isinstance(role.pods, int) or role.pods < 2:
+        if not isinstance(role.pods, int) or role.pods < 2 or not (_named(group) or _joined(group, role)):
             continue
         for container in role.pod.main_containers:
             for name in ("readinessProbe", "startupProbe"):
@@ -179,3 +190,13 @@ def _named(group: GroupView) -> bool:
     low = start.launch.nodes.value
     low = low[0] if isinstance(low, tuple) else low
     return isinstance(low, int) and low > 1
+
+
+def _joined(group: GroupView, role: RoleGroup) -> bool:
+    """Whether an engine needs more GPUs than one pod has, and the pods join one of them by its name."""
+    launchers = [one for s in role.started for program in s.launch.programs for one in program.launchers]
+    own = role.gpus
+    wide = isinstance(own, int) and any(
+        isinstance(one.gpus.value, int) and one.gpus.value > own > 0 for one in launchers if one.family != "ray start"
+    )
+    return wide and any(one.host.string and group.knows(one.host.string) is not False for one in launchers)

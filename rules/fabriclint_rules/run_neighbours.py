@@ -55,7 +55,7 @@ def rendezvous_balanced(group: GroupView) -> Iterator[Finding]:
         - clusterIP: None
         @@ selector:
         +   batch.kubernetes.io/job-completion-index: "0"
-    Good: the leader of a LeaderWorkerSet, as public vLLM deployments select it (near-lws)
+    Good: the leader of a LeaderWorkerSet only (near-lws)
         ~ $(LWS_LEADER_ADDRESS):29400 => answers-meeting:29400
     Good: the Service of a JobSet is in another file (near-jobset)
         ~ weather-ranks-0-0.weather => weather-rendezvous
@@ -248,6 +248,8 @@ def shared_volume_mode(group: GroupView) -> Iterator[Finding]:
         return
     mounted: dict[str, list[RoleGroup]] = {}
     for role in group.ranks_on:
+        for given in role.claims:
+            mounted.setdefault(given, []).append(role)
         used = {m.string("name") for c in role.pod.containers for m in c.mounts}
         for volume in role.pod.spec.mappings("volumes"):
             claim = volume.string("persistentVolumeClaim", "claimName")

@@ -133,6 +133,8 @@ class RoleGroup:
     default_start: str | None = None
     #: Something else may change the number of pods (an autoscaler, a scale subresource).
     scalable: bool = False
+    #: Claims that the controller mounts into the pods, beside their own volumes.
+    claims: tuple[str, ...] = ()
     #: Labels that the controller gives the pods, alike on all of them.
     given_labels: dict[str, Value] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.group import GroupView, Hosts, RoleGroup
-from fabriclint.node import UNKNOWN, Mapping, Scalar, Sequence, Unknown
+from fabriclint.node import UNKNOWN, Mapping, Scalar, Sequence, Unknown, open_value
 
 if TYPE_CHECKING:
     from fabriclint.group.make import Making
@@ -48,11 +48,13 @@ def group(making: Making) -> GroupView:
     facts = _plugins(making, given, counts)
     facts["svc"] = svc
     facts["task_words"] = [t.replace("-", "_").upper() for t in tasks]
+    mounted = [v.string("volumeClaimName") for v in spec.mappings("volumes")]
+    claims = tuple(name for name in mounted if name and not open_value(name))
     roles: list[RoleGroup] = []
     for pod in making.job.pods:
         task, pods = _task(pod), counts[_task(pod)]
         hosts = Hosts(f"{name}-{task}-{{}}", (pods,), (0,)) if isinstance(name, str) else None
-        role = making.role(pod, task, pods, hosts=hosts)
+        role = making.role(pod, task, pods, hosts=hosts, claims=claims)
         making.inject(role, _facts_of(facts, task))
         roles.append(role)
     return making.group(
