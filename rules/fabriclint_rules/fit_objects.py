@@ -517,7 +517,8 @@ def claim(view: PlacedJob) -> Iterator[Finding]:
     With a class, a template or an attachment missing the pods wait for ever.
 
     Fix: write the names that `kubectl get deviceclasses` or `kubectl get network-attachment-definitions` print.
-    Silent: kinds that were not collected; templates that another file may bring.
+    Silent: kinds that were not collected; templates that another file may bring. What of a selector cannot be told
+    (functions and types out of the ordinary) counts as met, and devices that other pods hold as free.
     Bad: a class that no driver brought (fit-claims; snapshot=snapshot-eks.yaml)
         @@ name: gpu
           resourceClaimTemplateName: one-gpu # <-

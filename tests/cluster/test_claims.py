@@ -64,10 +64,33 @@ def test_plain_comparisons_are_evaluated(expression: str, most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression",
-    ["device.attributes['gpu.nvidia.com'].index >= 90", "has(device.attributes['x'].y)", "false", "a && (b || c)"],
+    ("expression", "most"),
+    [
+        ("device.attributes['gpu.nvidia.com'].index >= 6", 2),
+        ("device.attributes['gpu.nvidia.com'].index in [0, 1, 9]", 2),
+        ("!device.attributes['gpu.nvidia.com'].mig || device.attributes['gpu.nvidia.com'].index == 7", 7),
+        ("has(device.attributes['gpu.nvidia.com'].absent)", 0),
+        ("device.attributes['gpu.nvidia.com'].type.matches('^g.u$')", 8),
+        ("false", 0),
+    ],
 )
-def test_what_is_no_plain_comparison_counts_as_met(expression: str) -> None:
+def test_what_can_be_told_is_counted(expression: str, most: int) -> None:
+    assert shortages(template(9, expression=expression), cluster()) == [Shortage("gpu", 9, most)]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a && (b || c)",
+        "device.attributes['gpu.nvidia.com'].index > 2 ? true : false",
+        "device.attributes['gpu.nvidia.com'].type.matches('(g+)+$')",
+        "device.allowMultipleAllocations",
+        "device.attributes['type'] == 'gpu'",
+        "cel.bind(a, device.attributes['gpu.nvidia.com'], a.index > 90)",
+        "not CEL at all ][",
+    ],
+)
+def test_what_cannot_be_told_counts_as_met(expression: str) -> None:
     assert shortages(template(8, expression=expression), cluster()) == []
 
 

@@ -1,21 +1,15 @@
 """How many devices of a claim's request each node can give at most, by the ResourceSlices of a snapshot.
 
-What of a CEL selector is not a plain comparison counts as met, and devices that others hold count as free: the number is
-an upper bound, so that "too few" is certain.
+What of a CEL selector cannot be told counts as met, and devices that others hold count as free: the number is an upper
+bound, so that "too few" is certain.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from fabriclint.cluster.cel import OPEN, holds
 from fabriclint.cluster.snapshot import Object, Snapshot, listed, mapping
-
-_DRIVER = re.compile(r"""device\.driver\s*==\s*(?P<q>["'])(?P<driver>[^"']+)(?P=q)""")
-_ATTRIBUTE = re.compile(
-    r"""device\.attributes\[(?P<q>["'])(?P<domain>[^"']+)(?P=q)\]\.(?P<name>\w+)"""
-    r"""(?:\s*==\s*(?P<value>"[^"]*"|'[^']*'|true|false|-?\d+))?"""
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,34 +56,5 @@ def _devices(node: str, expressions: list[str], snapshot: Snapshot) -> int:
             continue
         driver = str(spec.get("driver", ""))
         for device in listed(spec, "devices"):
-            attributes = mapping(device, "attributes") or mapping(device, "basic", "attributes")
-            count += all(_meets(e, driver, attributes) for e in expressions)
+            count += all(holds(e, driver, device) in (True, OPEN) for e in expressions)
     return count
-
-
-def _meets(expression: str, driver: str, attributes: Object) -> bool:
-    for term in expression.split("&&"):
-        text = term.strip()
-        while text.startswith("(") and text.endswith(")") and text.count("(") == 1:
-            text = text[1:-1].strip()
-        named = _DRIVER.fullmatch(text)
-        if named is not None and named["driver"] != driver:
-            return False
-        found = _ATTRIBUTE.fullmatch(text)
-        if found is not None and not _holds(found["domain"], found["name"], found["value"], driver, attributes):
-            return False
-    return True
-
-
-def _holds(domain: str, name: str, value: str | None, driver: str, attributes: Object) -> bool:
-    """Whether an attribute equals a literal; a missing one ends the expression with an error, and so the device is out."""
-    given = attributes.get(f"{domain}/{name}", attributes.get(name) if domain == driver else None)
-    if not isinstance(given, dict):
-        return False
-    if value is None:
-        return given.get("bool") is True
-    if value in ("true", "false"):
-        return given.get("bool") is (value == "true")
-    if value[0] in "\"'":
-        return value[1:-1] in (given.get("string"), given.get("version"))
-    return str(given.get("int")) == value
