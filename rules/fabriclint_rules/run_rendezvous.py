@@ -446,15 +446,20 @@ def _local(group: GroupView) -> Iterator[Finding]:
             continue
         place = next(
             (
-                f.place
+                started.place(f.place)
                 for f in (launcher.standalone, launcher.host, launcher.backend, launcher.nodes)
                 if f.place is not None and f.place.source >= 0
             ),
-            None,
+            started.container.name_place,
         )
+        written = _beside_words(group, started, launcher)
         if launcher.standalone.value == 1:
             what = "torchrun is started with '--standalone' for several nodes and meets at 'localhost' on each"
             edit = "Remove '--standalone' and write --rdzv-backend=c10d and --rdzv-endpoint=HOST:PORT."
+        elif written is not None:
+            place = written
+            what = f"torchrun's nodes are to meet at '{launcher.host.string}', which is another place on each"
+            edit = "Write the first pod's name."
         elif launcher.host.place is not None and launcher.host.place.source >= 0:
             what = f"torchrun's nodes are to meet at '{launcher.host.string}', which is another place on each"
             edit = "Write the first pod's name."
@@ -467,7 +472,21 @@ def _local(group: GroupView) -> Iterator[Finding]:
         right = _right(group)
         if right:
             edit += f" The first pod is {right}."
-        yield Finding(started.place(place), f"{what}; every node waits for the others by itself.", edit, Severity.ERROR)
+        yield Finding(place, f"{what}; every node waits for the others by itself.", edit, Severity.ERROR)
+
+
+def _beside_words(group: GroupView, started: Started, launcher: Launcher) -> Place | None:
+    """Where torchrun's address is written when it does not stand in its words: the kind's own field, or a variable."""
+    if launcher.host.place is not None and launcher.host.place.source >= 0:
+        return None
+    host = launcher.host.string
+    if group.meeting is not None and group.meeting.host == host:
+        return group.meeting.place
+    for name in ("PET_RDZV_ENDPOINT", "PET_MASTER_ADDR"):
+        given = started.container.env.get(name)
+        if given is not None and isinstance(given.value, str) and host in (given.value, given.value.rpartition(":")[0]):
+            return given.place
+    return None
 
 
 @rule(
