@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fabriclint.group import GroupView, RoleGroup
-from fabriclint.group.service import serves_others, service_of
+from fabriclint.group.service import ServiceView, serves_others, service_of
 from fabriclint.group.started import Started
 from fabriclint.launch import Launcher
 from fabriclint.node import Unknown, open_value
@@ -71,7 +71,7 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
 
     Fix: write the name that the controller makes; the help has it.
 
-    Silent: Services that are not in view, or that lead to other pods in view (a store of their own); names that do not
+    Silent: Services that are not in view, or that may lead to other pods (a store of their own); names that do not
     look like this job's; addresses that the controller writes, or that come from a field of the pod or a ConfigMap; open
     values; jobs of one pod; a Service of the user's own, not in view, that is to carry the pods' names; the hosts of an
     MPIJob below its Service (a bare worker name is a note).
@@ -186,8 +186,9 @@ def _through(group: GroupView, addresses: list[_Address]) -> Iterator[Finding]:
             roles = [r for r, h in group.hosts() if h.has(service.pod) is not False]
         used = Related(address.place, f"The ranks meet at '{address.host}'.")
         if roles and all(r.selected(service.selector) is False for r in roles):
-            its_own = service.pod is not None or _akin(group, service.name)
-            if _overlaid(group) or not its_own or (service.pod is None and serves_others(group, service.selector)):
+            if _overlaid(group) or not (service.pod is not None or _meant(group, service)):
+                continue
+            if service.pod is None and serves_others(group, service.selector):
                 continue
             wanted = ", ".join(f"{k}: {getattr(n, 'text', '')}" for k, n in service.selector.fields.items())
             yield Finding(
@@ -211,10 +212,32 @@ def _through(group: GroupView, addresses: list[_Address]) -> Iterator[Finding]:
                 )
 
 
-def _akin(group: GroupView, service: str) -> bool:
-    """Whether a Service is plainly meant for this job, by its name: another may lead to a store that is not in view."""
-    name = group.workload.manifest.name or ""
-    return service == group.subdomain or (bool(name) and (service.startswith(name) or name.startswith(service)))
+def _meant(group: GroupView, service: ServiceView) -> bool:
+    """Whether a Service that selects none of the ranks is plainly meant for them: another may lead to a store of its own.
+
+    It carries the pods' names, or the object itself has the labels that its pods lack, or a value is misspelt.
+    """
+    selector = service.selector
+    if selector is None or service.name == group.subdomain:
+        return True
+    own = group.workload.manifest.root.mapping("metadata", "labels")
+    given = {k: getattr(n, "text", None) for k, n in (own.fields if own is not None else {}).items()}
+    if all(given.get(k) == getattr(n, "text", "") for k, n in selector.fields.items()):
+        return True
+    return any(
+        isinstance(label := role.label(k), str) and _misspelt(getattr(n, "text", ""), label)
+        for role in group.ranks_on
+        for k, n in selector.fields.items()
+    )
+
+
+def _misspelt(text: str, label: str) -> bool:
+    from fabriclint.schema.suggest import misspelt
+
+    # Another number is another job, not a slip; short words are often near one another.
+    if re.sub(r"\d+", "0", text) == re.sub(r"\d+", "0", label):
+        return False
+    return misspelt(text, [label], 1 if len(label) < 8 else 2) is not None
 
 
 def _overlaid(group: GroupView) -> bool:

@@ -66,6 +66,14 @@ QUIET: dict[str, dict[str, tuple[str, list[str]]]] = {
                 "~ job-name: stars => job-name: store",
             ],
         ),
+        "a Service for the master, which is another Job's": (
+            "near-jobset",
+            ["~ weather-ranks-0-0.weather => weather-meeting", "@@ kind: Service", "~ app: weather => role: master"],
+        ),
+        "a Service for the job beside this one": (
+            "near-workers",
+            ["~ rdzvHost: stars-worker-0 => rdzvHost: stars-meeting", "~ app: stars => app: stars-1", "@@ kind: Service", "~ training.kubeflow.org/job-name: stars => app: stars-2"],
+        ),
         "a replicated job whose name is not there yet": ("near-jobset", ["@@ replicatedJobs", "~ name: ranks => groupName: ranks"]),
         "a template fills in the selector": ("near-set", ["@@ kind: Service", "~ app: engine => app: \"{{ name }}\""]),
         "a template fills in the pods' labels": ("near-jobset", ["@@ parallelism", "~ app: weather => app: \"{{ name }}\"", "@@ image", "~ weather-ranks-0-0.weather => weather-meeting"]),
