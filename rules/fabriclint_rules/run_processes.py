@@ -174,6 +174,8 @@ def _nodes(group: GroupView, started: Started, launcher: Launcher) -> Iterator[F
     if isinstance(pods, Unknown) or pods < 1 or isinstance(value, Unknown) or value is None or isinstance(value, str):
         return
     low, high = value if isinstance(value, tuple) else (value, value)
+    if pods == 1 and _elsewhere(group, launcher.host.string):
+        return  # the other ranks may well be another object's
     if low <= pods <= high:
         return
     shown = f"{low}" if low == high else f"{low} to {high}"
@@ -187,3 +189,11 @@ def _nodes(group: GroupView, started: Started, launcher: Launcher) -> Iterator[F
         f"Write {pods}, or change the number of pods.",
         related=tuple(Related(r.count_place, "The number of pods.") for r in group.ranks_on[:1]),
     )
+
+
+def _elsewhere(group: GroupView, host: str | None) -> bool:
+    """Whether the ranks meet at a name that is neither this host's own nor that of one of the job's pods."""
+    if host is None or host in ("localhost", "127.0.0.1", "::1"):
+        return False
+    label = host.split(".")[0]
+    return label not in group.services and all(hosts.has(label) is False for _, hosts in group.hosts())
