@@ -484,9 +484,16 @@ def _by_mesh(group: GroupView) -> Iterator[Finding]:
         place,
         f"{taken.mesh} puts its proxy into the pods of '{role.name}' ({why}), which takes in the connections between the "
         "ranks; they hang when they connect, and the proxy outlives the training.",
-        help=f"Write {taken.way} on the pod template.",
+        help=f"Write {taken.way} on the pod template{_of_runtime(group)}.",
         related=tuple(related),
     )
+
+
+def _of_runtime(group: GroupView) -> str:
+    """Where the pod template of a job stands that is made of a runtime."""
+    if group.workload.landing is None:
+        return ""
+    return " of the runtime, or in 'runtimePatches' at replicatedJobs[].template.spec.template.metadata"
 
 
 def _headless_beside(group: GroupView) -> bool:
