@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fabriclint.config import BaselineError
+from fabriclint.disk import exists, real
 from fabriclint.report.model import Notification, Report, ReportedFinding, Suppression
 
 DEFAULT_FILE = ".fabriclint-baseline.json"
@@ -76,7 +77,8 @@ def write_baseline(path: Path, entries: tuple[Entry, ...]) -> None:
     text = json.dumps({"version": 1, "findings": found}, indent=2, ensure_ascii=False) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        # In JSON the escape of a lone surrogate (a byte of a name that is no UTF-8) is the surrogate itself.
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         raise BaselineError(f"{path}: The baseline cannot be written ({error.strerror or error}).") from None
 
@@ -100,7 +102,7 @@ def entries_of(report: Report, folder: Path, reason: str = "", old: tuple[Entry,
 def _from(folder: Path, uri: str) -> str:
     """A path of the report (relative to the working directory) as seen from the baseline's folder."""
     try:
-        return (Path.cwd() / uri).resolve().relative_to(folder.resolve()).as_posix()
+        return real(uri).relative_to(real(folder)).as_posix()
     except ValueError:
         return PurePosixPath(uri).as_posix()
 
@@ -140,7 +142,7 @@ def apply_baseline(report: Report, entries: tuple[Entry, ...], file: Path) -> Re
             "run 'fabriclint baseline update'.",
         )
         for e in entries
-        if left[e.fingerprint] > 0 and (e.path in looked or not (file.parent / e.path).exists())
+        if left[e.fingerprint] > 0 and (e.path in looked or not exists(file.parent / e.path))
     ]
     return replace(
         report,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fabriclint.config_file import ConfigError, ConfigFile, read_config_file
+from fabriclint.disk import exists, is_file, is_folder, real
 
 __all__ = [
     "DEFAULT_TRAINER",
@@ -100,7 +101,7 @@ class Settings:
         path = uri
         if self.root is not None:
             try:
-                path = (Path.cwd() / uri).resolve().relative_to(self.root.resolve()).as_posix()
+                path = real(uri).relative_to(real(self.root)).as_posix()
             except ValueError:
                 return False
         bare = pattern.removeprefix("./").rstrip("/")
@@ -111,15 +112,15 @@ class Settings:
         """Where names that the given files leave open are looked up."""
         if self.reference_paths:
             base = self.root or Path()
-            return [base / p for p in self.reference_paths if (base / p).exists()]
+            return [base / p for p in self.reference_paths if exists(base / p)]
         if self.root is not None:
             return [self.root]
         out: list[Path] = []
         for uri in uris:
             folder = Path(uri).parent
-            top = next((p for p in [folder.resolve(), *folder.resolve().parents] if (p / ".git").exists()), None)
+            top = next((p for p in [real(folder), *real(folder).parents] if exists(p / ".git")), None)
             chosen = Path(_relative(top)) if top is not None else folder
-            if chosen not in out and chosen.is_dir():
+            if chosen not in out and is_folder(chosen):
                 out.append(chosen)
         return out
 
@@ -135,28 +136,38 @@ def find_config(start: Path) -> Path | None:
     """The nearest `.fabriclint.yaml` (or pyproject.toml with our table) from a folder upwards, to the git root."""
     for folder in [start, *start.parents]:
         for name in (".fabriclint.yaml", ".fabriclint.yml"):
-            if (folder / name).is_file():
-                return folder / name
+            config = folder / name
+            # A link that leads nowhere is a configuration that cannot be read, not none.
+            if is_file(config) or (os.path.islink(config) and not exists(config)):  # noqa: PTH114
+                return config
         project = folder / "pyproject.toml"
-        if project.is_file() and "[tool.fabriclint" in project.read_text(encoding="utf-8", errors="replace"):
+        if is_file(project) and _has_table(project):
             return project
-        if (folder / ".git").exists():
+        if exists(folder / ".git"):
             return None
     return None
 
 
+def _has_table(project: Path) -> bool:
+    """Whether a pyproject.toml has our table; one that cannot be read may have it."""
+    try:
+        return "[tool.fabriclint" in project.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+
+
 def load_config(path: Path, seen: tuple[Path, ...] = ()) -> Settings:
     """Read a configuration file, and those that it extends. Raises ConfigError with a sentence that names file and line."""
-    shown = _relative(path.resolve())
+    shown = _relative(real(path))
     file = read_config_file(path, shown)
     base = Settings()
     for name, where in _extended(file):
         other = path.parent / name
-        if not other.is_file():
+        if not is_file(other):
             raise ConfigError(f"{where}: 'extend' names '{name}', which does not exist.")
-        if other.resolve() in (*seen, path.resolve()):
-            raise ConfigError(f"{where}: 'extend' leads back to '{_relative(other.resolve())}'; remove one of the two.")
-        base = _over(base, load_config(other, (*seen, path.resolve())), path.parent)
+        if real(other) in (*seen, real(path)):
+            raise ConfigError(f"{where}: 'extend' leads back to '{_relative(real(other))}'; remove one of the two.")
+        base = _over(base, load_config(other, (*seen, real(path))), path.parent)
     made = _apply(base, file)
     if not seen and "fabric" in file.values:
         _named(made, file)
@@ -187,8 +198,8 @@ def _extended(file: ConfigFile) -> list[tuple[str, str]]:
 def _over(base: Settings, upper: Settings, folder: Path) -> Settings:
     """`upper` over `base`, its own paths made relative to the folder of the file that extends it."""
     changes = {name: getattr(upper, name) for name in upper.origins}
-    if upper.root is not None and upper.root.resolve() != folder.resolve():
-        way = os.path.relpath(upper.root.resolve(), folder.resolve()).replace(os.sep, "/")
+    if upper.root is not None and real(upper.root) != real(folder):
+        way = os.path.relpath(real(upper.root), real(folder)).replace(os.sep, "/")
         if changes.get("baseline"):
             changes["baseline"] = f"{way}/{changes['baseline']}"
         if "reference_paths" in changes:

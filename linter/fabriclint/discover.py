@@ -1,7 +1,7 @@
 """Which files are read: those given by name, and the YAML and JSON files below the given folders."""
 
 # os.path keeps a path as the user wrote it and follows no link.
-# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123
 from __future__ import annotations
 
 import os
@@ -68,13 +68,38 @@ def discover(
         if os.path.isdir(path):
             for item in _walk(path, excluded):
                 found.setdefault(item.uri, item)
-        elif os.path.exists(path):
+        elif os.path.exists(path) and not _endless(path):
             found[_uri(path)] = Found(_uri(path), path, None, True)
         else:
             uri = _uri(path)
-            found[uri] = Found(uri, path, f"No file or folder '{uri}'; check the path.", True)
+            found[uri] = Found(uri, path, _unusable(path, uri), True)
     for uri in sorted(found):
         yield found[uri]
+
+
+def _endless(path: str) -> bool:
+    """Whether it is a device that never ends, as /dev/zero; a terminal, a pipe and /dev/null do."""
+    if path == os.devnull:
+        return False
+    import stat
+
+    if not stat.S_ISCHR(os.stat(path).st_mode):
+        return False
+    try:
+        with open(path, "rb") as device:
+            return not device.isatty()
+    except OSError:
+        return False  # reading it says why
+
+
+def _unusable(path: str, uri: str) -> str:
+    if not path:
+        return "An empty path names no file; is a variable unset?"
+    if os.path.exists(path):
+        return f"'{uri}' is a device, not a file."
+    if os.path.islink(path):
+        return f"'{uri}' is a link that leads nowhere; check the path."
+    return f"No file or folder '{uri}'; check the path."
 
 
 def _uri(path: str) -> str:

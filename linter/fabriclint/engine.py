@@ -521,9 +521,10 @@ def _snapshot_of(view: Any, settings: Settings, notes: list[Note], snapshots: di
         return None
     if given not in snapshots:
         from fabriclint.cluster.snapshot import SnapshotError, load
+        from fabriclint.disk import exists
 
         path = Path(given)
-        if not path.exists() and settings.root is not None:
+        if not exists(path) and settings.root is not None:
             path = settings.root / given
         try:
             snapshots[given] = load(path)

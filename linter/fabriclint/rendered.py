@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fabriclint.discover import SKIPPED
+from fabriclint.disk import exists
 from fabriclint.document import Document, Source
 from fabriclint.report.model import Region, RelatedPlace, ReportedFinding, ReportedFix
 
@@ -138,7 +139,7 @@ class RenderedSource:
 
 def is_rendered(source: Source, documents: list[Document]) -> bool:
     """Whether it is a stream, and no file, of which some documents say where they come from."""
-    return any(d.rendered_from or _origin_of(d) for d in documents) and not Path(source.uri).exists()
+    return any(d.rendered_from or _origin_of(d) for d in documents) and not exists(source.uri)
 
 
 def _chart_name(path: str, ending: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabriclint.fix.style import is_plain, json_text
 from fabriclint.node import Mapping, Node, Scalar, Sequence
+from fabriclint.one_line import one_line
 
 if TYPE_CHECKING:
     from fabriclint.trainer.outcome import Reason, ResolvedJob
@@ -229,7 +230,7 @@ def _written(lines: list[Line], *, origins: bool, signs: bool, shipped: str | No
     out = []
     for text, line in zip(made, lines, strict=True):
         where = origin_of(line.node, shipped)
-        out.append(f"{text.ljust(column - 2)}  # {where}" if where else text.rstrip())
+        out.append(f"{text.ljust(column - 2)}  # {one_line(where)}" if where else text.rstrip())
     return "".join(f"{text}\n" for text in out)
 
 
@@ -263,7 +264,7 @@ def head(job: ResolvedJob, version: str) -> str:
         text.append(f"# {_where(reason)}{reason.message}")
     if job.jobset is None and job.intended is not None:
         text.append("# What it would become without that:")
-    return "".join(f"{line}\n" for line in text)
+    return "".join(f"{one_line(line)}\n" for line in text)
 
 
 def page(

@@ -403,6 +403,8 @@ def run(arguments: list[str]) -> int:
     try:
         result = _with_command(arguments[:1])(arguments, prog_name="fabriclint", standalone_mode=True)
     except SystemExit as stop:
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":
+            raise BrokenPipeError from None  # typer's own answer to a closed pipe is 1, a finding's code
         sys.stdout.flush()  # so that a closed pipe is met while it can still be caught
         return stop.code if isinstance(stop.code, int) else (0 if stop.code is None else 2)
     return result if isinstance(result, int) else 0

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from fabriclint.baseline import DEFAULT_FILE, entries_of, read_baseline, write_baseline
 from fabriclint.cli.check import Options, UsageError, read_report, run_check, settings_of
+from fabriclint.cli.said import complain, say
 from fabriclint.config import BaselineError, ConfigError
+from fabriclint.disk import exists
 
 
 def _file(options: Options, given: str | None) -> Path:
@@ -27,7 +29,7 @@ def run_create(options: Options, file: str | None, reason: str, *, update: bool)
         path = _file(options, file)
         if update:
             old = read_baseline(path)
-        elif path.exists():
+        elif exists(path):
             way = "update it with 'fabriclint baseline update', or delete it first"
             raise BaselineError(f"{path}: There is a baseline here already; {way}.")
         else:
@@ -36,7 +38,7 @@ def run_create(options: Options, file: str | None, reason: str, *, update: bool)
         entries = entries_of(report, path.parent, reason, old)
         write_baseline(path, entries)
     except (ConfigError, UsageError) as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
     total = sum(e.count for e in entries)
     gone = {e.fingerprint for e in old} - {e.fingerprint for e in entries}
@@ -45,10 +47,10 @@ def run_create(options: Options, file: str | None, reason: str, *, update: bool)
     sys.stdout.write(f"{total} {noun} accepted in '{path.as_posix()}'.{tail}\n")
     if not update and options.config is None and settings_of(options).baseline is None:
         way = f"'baseline: {path.as_posix()}' in .fabriclint.yaml, or --baseline"
-        sys.stderr.write(f"fabriclint: 'check' uses it with {way}.\n")
+        complain(f"'check' uses it with {way}.")
     failed = [n for n in report.notifications if n.level == "error"]
     for n in failed:
-        sys.stderr.write(f"{n.path + ': ' if n.path else ''}error: {n.message}\n")
+        say(f"{n.path + ': ' if n.path else ''}error: {n.message}")
     return 2 if failed else 0
 
 
@@ -57,6 +59,6 @@ def run_baseline_check(options: Options, file: str | None) -> int:
     try:
         path = _file(options, file)
     except (ConfigError, UsageError) as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
     return run_check(replace(options, baseline=str(path)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabriclint.cli.said import complain, say, standard_input
 from fabriclint.config import (
     TRAINER_VERSIONS,
     ConfigError,
@@ -18,6 +19,7 @@ from fabriclint.config import (
     unknown_code,
     unknown_fabric,
 )
+from fabriclint.disk import exists, is_folder, real
 
 if TYPE_CHECKING:
     from fabriclint.discover import Found
@@ -91,8 +93,8 @@ def settings_of(options: Options, start: Path | None = None) -> Settings:
         return _with_options(options, load_config(Path(options.config)))
     if start is None:
         first = next((p for p in options.paths if p != "-"), options.stdin_filename or ".")
-        named = Path(first).resolve()
-        start = named if named.is_dir() else named.parent
+        named = real(first)
+        start = named if is_folder(named) else named.parent
     found = find_config(start)
     return _with_options(options, load_config(found) if found is not None else Settings())
 
@@ -148,7 +150,7 @@ def run_check(options: Options) -> int:
             return run_fix(request, lambda report: _show(request, report, outputs))
         return _show(request, report_of(request), outputs)
     except (UsageError, ConfigError) as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
 
 
@@ -194,7 +196,7 @@ def _groups(options: Options) -> list[tuple[Settings, list[Found]]]:
     nearest: dict[Path, Path | None] = {}
     files: dict[Path | None, list[Found]] = {}
     for found in discover(paths):
-        folder = Path(found.path).resolve().parent
+        folder = real(found.path).parent
         if folder not in nearest:
             nearest[folder] = find_config(folder)
         files.setdefault(nearest[folder], []).append(found)
@@ -218,7 +220,7 @@ def _show_files(options: Options) -> int:
     sys.stdout.write("".join(f"{f.uri}\n" for f in found if f.error is None))
     broken = [f for f in found if f.error is not None]
     for f in broken:
-        sys.stderr.write(f"{f.uri}: error: {f.error}\n")
+        say(f"{f.uri}: error: {f.error}")
     return 2 if broken else 0
 
 
@@ -228,12 +230,21 @@ def prepare(options: Options) -> Request:
     groups = _groups(options)
     if "-" in options.paths:
         name = (options.stdin_filename or "stdin").replace("\\", "/")
-        stdin = (name, sys.stdin.buffer.read())
-        start = Path(name).resolve().parent if options.stdin_filename else Path.cwd()
-        groups = [g for g in groups if g[1]]
+        stdin = (name, _standard_input())
+        start = real(name).parent if options.stdin_filename else Path.cwd()
+        # What an editor sends stands for the file of that name.
+        listed = [(settings, [f for f in found if f.uri != name or f.error]) for settings, found in groups]
+        groups = [g for g in listed if g[1]]
         groups.insert(0, (settings_of(options, start), []))
     wanted = options.output_format or next((s.output for s, _ in groups if s.output), None) or "text"
     return Request(options, groups, stdin, wanted)
+
+
+def _standard_input() -> bytes:
+    try:
+        return standard_input()
+    except OSError as error:
+        raise UsageError(f"Standard input cannot be read: {error.strerror or error}.") from None
 
 
 def read_report(options: Options, *, baseline: bool = True) -> Report:
@@ -315,11 +326,9 @@ def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> i
     options = request.options
     if options.verbose:
         for settings, found in request.groups:
-            sys.stderr.write(f"fabriclint: {counted(len(found), 'file')} with {settings.file or 'no configuration'}\n")
+            complain(f"{counted(len(found), 'file')} with {settings.file or 'no configuration'}")
     if options.show_suppressed and "sarif" in (request.format, *(kind for kind, _ in outputs)):
-        sys.stderr.write(
-            "fabriclint: code scanning ignores suppressions in SARIF: it would open an alert for each suppressed finding.\n"
-        )
+        complain("code scanning ignores suppressions in SARIF: it would open an alert for each suppressed finding.")
     failed = any(n.level == "error" for n in report.notifications)
     least = Severity(options.fail_on).rank
     counting = [f for f in report.findings if f.suppressed is None and Severity(f.severity).rank <= least]
@@ -331,18 +340,18 @@ def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> i
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             Path(path).write_text(render(kind, plain), encoding="utf-8", errors="backslashreplace", newline="\n")
         except OSError as error:
-            sys.stderr.write(f"fabriclint: '{path}' cannot be written: {error.strerror or error}.\n")
+            complain(f"'{path}' cannot be written: {error.strerror or error}.")
             code = 2
     for n in report.notifications:
         if n.level == "error" or options.verbose or n.code == "stale-baseline":
-            sys.stderr.write(f"{n.path + ': ' if n.path else ''}{n.level}: {n.message}\n")
+            say(f"{n.path + ': ' if n.path else ''}{n.level}: {n.message}")
     if options.statistics:
         sys.stdout.write(_statistics(report))
         return code
     quiet = request.format == "text" and options.quiet and not counting and not failed
     sys.stdout.write("" if quiet else render(request.format, report))
     if not report.summary.files and not failed:
-        sys.stderr.write("fabriclint: no YAML or JSON files were found here.\n")
+        complain("no YAML or JSON files were found here.")
     return code
 
 
@@ -366,7 +375,7 @@ def _prefix() -> str:
     """The way from the git root to the working directory, for URIs in SARIF; empty outside a checkout."""
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if (folder / ".git").exists():
+        if exists(folder / ".git"):
             way = here.relative_to(folder).as_posix()
             return "" if way == "." else way + "/"
     return ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from fabriclint.cli.said import complain
+
 
 def snapshot_command(folder: str = "cluster", namespace_only: bool = False) -> int:
     """Print the loop that takes a snapshot. Returns the exit code."""
@@ -21,6 +23,6 @@ def trim(path: str) -> int:
     try:
         sys.stdout.write(as_text(load(path)))
     except SnapshotError as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
     return 0

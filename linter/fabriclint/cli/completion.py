@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from fabriclint.cli.said import complain
+
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -82,7 +84,7 @@ def _fish(commands: dict[str, list[str]]) -> str:
 def run(shell: str) -> int:
     """Print the script for a shell; 2 for an unknown one."""
     if shell not in SHELLS:
-        sys.stderr.write(f"fabriclint: completion knows {', '.join(SHELLS)}, not '{shell}'.\n")
+        complain(f"completion knows {', '.join(SHELLS)}, not '{shell}'.")
         return 2
     commands = _commands()
     if shell == "bash":

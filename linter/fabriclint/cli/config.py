@@ -8,16 +8,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from fabriclint.cli.said import complain
 from fabriclint.config import TRAINER_VERSIONS, ConfigError, Settings, find_config, load_config
+from fabriclint.disk import exists, is_file, is_folder, real
 
 _WORD_BY_PATH = ("fabric", "contract", "trainer-version", "cluster")
 
 
 def _chosen(path: str | None) -> Path | None:
-    if path is not None and Path(path).is_file() and Path(path).name.endswith((".fabriclint.yaml", ".toml", ".yml")):
+    if path is not None and is_file(path) and Path(path).name.endswith((".fabriclint.yaml", ".toml", ".yml")):
         return Path(path)
-    start = Path(path or ".").resolve()
-    return find_config(start if start.is_dir() else start.parent)
+    start = real(path or ".")
+    return find_config(start if is_folder(start) else start.parent)
 
 
 def run_show(path: str | None, output_format: str) -> int:
@@ -26,7 +28,7 @@ def run_show(path: str | None, output_format: str) -> int:
         found = _chosen(path)
         settings = load_config(found) if found is not None else Settings()
     except ConfigError as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
     rows: list[tuple[str, Any, str]] = []
     for f in fields(Settings):
@@ -65,15 +67,15 @@ def _said(key: str, value: Any) -> Any:
 def run_check(path: str | None) -> int:
     """0 when the configuration can be used, 2 with a sentence when not."""
     try:
-        if path is not None and not Path(path).exists():
+        if path is not None and not exists(path):
             raise ConfigError(f"{path}: There is no such file.")
-        found = Path(path) if path is not None and Path(path).is_file() else _chosen(path)
+        found = Path(path) if path is not None and is_file(path) else _chosen(path)
         if found is None:
             sys.stdout.write("There is no configuration here; the defaults hold.\n")
             return 0
         settings = load_config(found)
     except ConfigError as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
     sys.stdout.write(f"{settings.file}: The configuration is right.\n")
     return 0

@@ -6,9 +6,11 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from fabriclint.cli.said import complain, say
 from fabriclint.config import ConfigError
 from fabriclint.explain import Explained, RoleSeen, explain
 from fabriclint.locate import Region
+from fabriclint.one_line import one_line
 
 if TYPE_CHECKING:
     from fabriclint.config import Settings
@@ -27,7 +29,7 @@ def run(
     trainer_version: str | None,
 ) -> int:
     """Explain the workloads of the paths; 0, or 2 when a file cannot be read or an option cannot be used."""
-    from fabriclint.cli.check import Options, UsageError, _groups
+    from fabriclint.cli.check import Options, UsageError, _groups, _standard_input
 
     options = Options(paths=tuple(paths), config=config, isolated=isolated, trainer_version=trainer_version)
     made: list[Explained] = []
@@ -35,7 +37,7 @@ def run(
     try:
         if output_format not in ("text", "json"):
             raise UsageError(f"--output-format is text or json, not '{output_format}'.")
-        stdin = ("stdin", sys.stdin.buffer.read()) if "-" in paths else None
+        stdin = ("stdin", _standard_input()) if "-" in paths else None
         groups = [g for g in _groups(options) if g[1]] or _groups(options)[:1]
         for settings, found in groups:
             explained, broken = _explained(found, settings, stdin)
@@ -43,11 +45,11 @@ def run(
             made.extend(explained)
             failed = failed or broken
     except (UsageError, ConfigError) as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
     sys.stdout.write(as_json(made) if output_format == "json" else as_text(made))
     if not made and not failed:
-        sys.stderr.write("fabriclint: no workload was found here; only objects that carry pods are explained.\n")
+        complain("no workload was found here; only objects that carry pods are explained.")
     return 2 if failed else 0
 
 
@@ -68,7 +70,7 @@ def _explained(found: list[Found], settings: Settings, stdin: tuple[str, bytes] 
 
     made = explain(judged, builtin_pack(), settings, reported)
     for line in errors:
-        sys.stderr.write(line + "\n")
+        say(line)
     return made, bool(errors)
 
 
@@ -164,7 +166,7 @@ _WIDTH = 12
 
 def as_text(made: list[Explained]) -> str:
     """The same for reading, one block a workload."""
-    return "\n".join("\n".join(_block(e)) + "\n" for e in made)
+    return "\n".join("\n".join(one_line(row) for row in _block(e)) + "\n" for e in made)
 
 
 def _block(e: Explained) -> list[str]:

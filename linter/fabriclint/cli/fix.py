@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabriclint.cli.check import Request, UsageError, report_of
+from fabriclint.cli.said import complain, say
+from fabriclint.disk import real
 from fabriclint.fix.diff import unified
 from fabriclint.fix.mend import Mended, encode, mend
 
@@ -33,31 +35,37 @@ def run_fix(request: Request, show: Callable[[Report], int]) -> int:
         return _print_diff(request, mended, seen[0])
     report = mended.report
     failed = _write(request, mended)
-    told = _told(mended, listed=options.show_fixes)
+    if failed:
+        # What could not be written is as it was, and so is the report of it.
+        for uri in failed:
+            del request.texts[uri]
+        report = report_of(request)
+    told = _told(mended, set(failed), listed=options.show_fixes)
     if told and request.format == "text" and not options.statistics:
         report = replace(report, options=replace(report.options, footer=(*report.options.footer, *told)))
     else:
-        sys.stderr.write("".join(f"{line}\n" for line in told))
+        for line in told:
+            say(line)
     code = show(report)
-    for sentence in failed:
-        sys.stderr.write(f"fabriclint: {sentence}\n")
+    for sentence in failed.values():
+        complain(sentence)
     return 2 if failed else code
 
 
-def _write(request: Request, mended: Mended) -> list[str]:
-    """Write the files; returns a sentence for each that could not be."""
+def _write(request: Request, mended: Mended) -> dict[str, str]:
+    """Write the files; returns a sentence for each that could not be, by its path."""
     paths = {found.uri: found.path for _, listed in request.groups for found in listed}
-    failed = []
+    failed: dict[str, str] = {}
     for uri in sorted(mended.after):
-        path = Path(paths[uri]).resolve()
+        path = real(paths[uri])
         try:
             data = path.read_bytes()
             if _decoded(data) != mended.before[uri]:
-                failed.append(f"'{uri}' is not written: it changed while it was checked.")
+                failed[uri] = f"'{uri}' is not written: it changed while it was checked."
                 continue
             _replace(path, request.texts[uri])
         except OSError as error:
-            failed.append(f"'{uri}' cannot be written: {error.strerror or error}.")
+            failed[uri] = f"'{uri}' cannot be written: {error.strerror or error}."
     return failed
 
 
@@ -85,16 +93,17 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
-def _told(mended: Mended, *, listed: bool) -> list[str]:
-    """What was fixed, in a line or as a list."""
-    if not mended.fixed:
+def _told(mended: Mended, failed: set[str], *, listed: bool) -> list[str]:
+    """What was fixed, in a line or as a list; `failed`: the files that could not be written."""
+    fixed = [f for f in mended.fixed if f.region.path not in failed]
+    if not fixed:
         return []
-    count = len(mended.fixed)
-    files = len(mended.after)
+    count = len(fixed)
+    files = len(mended.after.keys() - failed)
     lines = [f"Fixed {count} finding{'' if count == 1 else 's'} in {files} file{'' if files == 1 else 's'}."]
     if listed:
         lines[0] = lines[0][:-1] + ":"
-        for f in sorted(mended.fixed, key=lambda f: (f.region.path, f.region.line, f.code)):
+        for f in sorted(fixed, key=lambda f: (f.region.path, f.region.line, f.code)):
             assert f.fix is not None
             lines.append(f"  {f.region.path}:{f.region.line}: {f.code} {f.fix.message}")
     return lines
@@ -106,11 +115,11 @@ def _print_diff(request: Request, mended: Mended, report: Report) -> int:
 
     for uri in sorted(mended.after):
         sys.stdout.write(unified(uri, mended.before[uri], mended.after[uri]))
-    for line in _told(mended, listed=request.options.show_fixes):
-        sys.stderr.write(line.replace("Fixed", "Would fix", 1) + "\n")
+    for line in _told(mended, set(), listed=request.options.show_fixes):
+        say(line.replace("Fixed", "Would fix", 1))
     failed = [n for n in report.notifications if n.level == "error"]
     for n in failed:
-        sys.stderr.write(f"{n.path + ': ' if n.path else ''}error: {n.message}\n")
+        say(f"{n.path + ': ' if n.path else ''}error: {n.message}")
     if failed:
         return 2
     least = Severity(request.options.fail_on).rank

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fabriclint.cli.said import complain, say
+from fabriclint.disk import exists
 from fabriclint.scaffold import Value, fill, left
 
 _LABEL = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -61,25 +64,25 @@ def run(fabric: str, asked: Asked, output: str | None) -> int:
         text = fill(scaffold_text(fabric), values)
         if output is not None:
             path = Path(output)
-            if path.exists():
+            if exists(path):
                 raise UnusableError(f"'{output}' is there already; give another --output, or remove it.")
             path.write_text(text, encoding="utf-8")
         else:
             sys.stdout.write(text)
     except UnusableError as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
     except OSError as error:
-        sys.stderr.write(f"fabriclint: '{output}' cannot be written: {error.strerror or 'unknown error'}.\n")
+        complain(f"'{output}' cannot be written: {error.strerror or 'unknown error'}.")
         return 2
     for line in told:
-        sys.stderr.write(f"{line}\n")
+        say(f"{line}")
     missing = left(text)
     if missing:
         options = _by_option(scaffolds()[fabric], missing)
-        sys.stderr.write(f"left to fill in: {', '.join(f'<{m}>' for m in missing)} (options {', '.join(options)})\n")
-    where = output or "FILE"
-    sys.stderr.write(f"next: fabriclint check {where}\n")
+        say(f"left to fill in: {', '.join(f'<{m}>' for m in missing)} (options {', '.join(options)})")
+    where = shlex.quote(output) if output else "FILE"
+    say(f"next: fabriclint check {where}")
     return 0
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabriclint.cli.said import complain, standard_input
 from fabriclint.config import ConfigError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(
         settings = settings_of(Options(paths=tuple(files), trainer_version=trainer_version))
         jobs = _resolved(files, name, lambda uri: settings.for_path(uri).trainer_version)
     except (UsageError, ConfigError) as error:
-        sys.stderr.write(f"fabriclint: {error}\n")
+        complain(error)
         return 2
     if output_format == "json":
         made = [as_json(job, origins=origins) for job in jobs]
@@ -80,7 +81,7 @@ def _resolved(files: list[str], name: str | None, version_of: Any) -> list[Resol
     inputs: list[tuple[str, bytes]] = []
     for file in files:
         try:
-            inputs.append((file, sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()))
+            inputs.append((file, standard_input() if file == "-" else Path(file).read_bytes()))
         except OSError as problem:
             raise UsageError(f"{file}: cannot be read: {problem.strerror or 'unknown error'}.") from None
     workspace = read_workspace(inputs, [])

@@ -6,6 +6,8 @@ import difflib
 import json
 import sys
 
+from fabriclint.cli.said import complain
+
 
 def show_rule(code: str) -> int:
     """Print one rule's page; 2 with a suggestion when there is none."""
@@ -17,9 +19,7 @@ def show_rule(code: str) -> int:
     found = rules.get(code.upper()) or by_name.get(code)
     if found is None:
         near = difflib.get_close_matches(code.upper(), list(rules), 1)
-        sys.stderr.write(
-            f"fabriclint: There is no rule '{code}'" + (f"; did you mean '{near[0]}'?\n" if near else ".\n")
-        )
+        complain(f"There is no rule '{code}'" + (f"; did you mean '{near[0]}'?" if near else "."))
         return 2
     sys.stdout.write(text_page(found))
     return 0
@@ -50,6 +50,6 @@ def show_rules(output_format: str) -> int:
         for r in rules:
             sys.stdout.write(f"{r.code:<9} {r.severity.value:<8} {r.name:<34} {r.summary}\n")
     else:
-        sys.stderr.write(f"fabriclint: --output-format is text, json or markdown, not '{output_format}'.\n")
+        complain(f"--output-format is text, json or markdown, not '{output_format}'.")
         return 2
     return 0

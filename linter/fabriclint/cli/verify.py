@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import BinaryIO
+
+from fabriclint.cli.said import say
+from fabriclint.disk import is_folder, real
 
 
 def run(path_or_dash: str, expected: str | None, output_format: str, stdin: BinaryIO | None) -> tuple[str, int]:
@@ -25,12 +29,14 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
     tally = Tally()
     try:
         if path_or_dash == "-":
+            if stdin is None and sys.stdin is None:
+                return "fabriclint: Standard input cannot be read: it is closed.\n", 2
             log = collect(telling(stdin or sys.stdin.buffer, tally))
         else:
             with Path(path_or_dash).open("rb") as stream:
                 log = collect(telling(stream, tally))
     except OSError as problem:
-        if Path(path_or_dash).is_dir():
+        if is_folder(path_or_dash):
             return f"fabriclint: '{path_or_dash}' is a folder; name one manifest or one log.\n", 2
         return f"fabriclint: {path_or_dash}: cannot be read: {problem.strerror or 'unknown error'}.\n", 2
     verdict = judge(log, tally, expected)
@@ -43,7 +49,10 @@ def main(file: str, *, expect: str | None = None, output_format: str = "text") -
         text, code = of_manifest(file, output_format)
     else:
         text, code = run(file, expect, output_format, None)
-    (sys.stderr if code == 2 and text.startswith("fabriclint:") else sys.stdout).write(text)
+    if code == 2 and text.startswith("fabriclint:"):
+        say(text[:-1])
+    else:
+        sys.stdout.write(text)
     return code
 
 
@@ -56,7 +65,7 @@ def of_manifest(file: str, output_format: str) -> tuple[str, int]:
     from fabriclint.verify.manifest import as_json, as_text, commands
     from fabriclint.verify.tables import tables
 
-    config = find_config(Path(file).resolve().parent)
+    config = find_config(real(file).parent)
     try:
         settings = load_config(config) if config is not None else Settings()
     except ConfigError as error:
@@ -66,7 +75,7 @@ def of_manifest(file: str, output_format: str) -> tuple[str, int]:
     if not found and output_format != "json":
         said = (
             f"fabriclint: '{file}' holds no job with GPU workers that can be seen. A TrainJob needs its runtime in the same "
-            f"repository, and only one of that name; 'fabriclint check -v {file}' says what is missing.\n"
+            f"repository, and only one of that name; 'fabriclint check -v {shlex.quote(file)}' says what is missing.\n"
         )
         return said, 2
     return (as_json if output_format == "json" else as_text)(found), 0 if found else 2

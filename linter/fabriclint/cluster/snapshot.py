@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from fabriclint.disk import is_file, is_folder
 from fabriclint.quantity import parse_quantity
 from fabriclint_schemas.cluster import tables
 
@@ -287,8 +288,8 @@ def load(path: str | Path) -> Snapshot:
     root = Path(path)
     into = _Contents()
     try:
-        if root.is_dir():
-            files = sorted(f for f in root.iterdir() if f.suffix in (".json", ".yaml", ".yml") and f.is_file())
+        if is_folder(root):
+            files = sorted(f for f in root.iterdir() if f.suffix in (".json", ".yaml", ".yml") and is_file(f))
             if not files:
                 raise SnapshotError(
                     f"The snapshot folder '{path}' holds no JSON or YAML; 'fabriclint cluster snapshot-command' prints how to fill it."

@@ -74,7 +74,7 @@ def _one(report: Report, f: ReportedFinding) -> list[str]:
     reset = "" if plain else _RESET
     bold = "" if plain else _COLOURS["bold"]
     where = f"{_shown(f.region.path)}:{f.region.line}:{f.region.column}"
-    state = f" (suppressed: {f.suppressed.reason})" if f.suppressed else ""
+    state = f" (suppressed: {_shown(f.suppressed.reason)})" if f.suppressed else ""
     out = [f"{bold}{where}:{reset} {paint}{f.severity}[{f.code}]{reset} {_shown(f.message)}{state}"]
     gutter = len(str(max([f.region.line, *(r.region.line for r in f.related)])))
     out += _snippet(report, f.region, gutter, paint, plain)
@@ -83,7 +83,7 @@ def _one(report: Report, f: ReportedFinding) -> list[str]:
         out.append(f"{space} = {bold}help:{reset} {_shown(f.help)}")
     for related in f.related:
         r = related.region
-        out.append(f"{space} = {bold}note:{reset} {r.path}:{r.line}: {_shown(related.message)}")
+        out.append(f"{space} = {bold}note:{reset} {_shown(r.path)}:{r.line}: {_shown(related.message)}")
     if f.fix is not None:
         flag = "--fix" if f.fix.applicability == "safe" else "--unsafe-fixes"
         flag = flag if f.fix.edits else f"by hand: {_shown(f.fix.refused)}"

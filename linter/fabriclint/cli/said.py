@@ -1,0 +1,27 @@
+"""What the command line says beside the report: one line each, on standard error, whatever names stand in it."""
+
+from __future__ import annotations
+
+import sys
+
+from fabriclint.one_line import one_line
+
+
+def say(text: object) -> None:
+    """Write a line. Where standard error takes none (a full disk, a closed pipe) the run goes on without it."""
+    try:  # noqa: SIM105
+        sys.stderr.write(one_line(str(text)) + "\n")
+    except OSError:
+        pass
+
+
+def complain(sentence: object) -> None:
+    """Write a sentence of the program's own."""
+    say(f"fabriclint: {sentence}")
+
+
+def standard_input() -> bytes:
+    """All of standard input. Raises OSError with a reason: an input that is not there is not an empty one."""
+    if sys.stdin is None:
+        raise OSError(0, "it is closed")
+    return sys.stdin.buffer.read()
