@@ -6,10 +6,11 @@ the whole object) silences what it names in the whole object.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabriclint.finding import Finding, Place, Severity
+from fabriclint.finding import Applicability, Finding, Fix, Place, Related, Severity
 from fabriclint.group import GroupView
 from fabriclint.node import Node
 from fabriclint.pod import PodView
@@ -35,7 +36,7 @@ def silence(findings: list[Finding], rules: Iterable[Rule], jobs: Iterable[JobVi
     on_line = {r.code: frozenset(r.yields_on_line) for r in rules}
     findings = _visible(findings)
     kept = _without_consequences(findings, yields, _templates(jobs)) if any(yields.values()) else findings
-    kept = _once_a_runtime(_not_silenced(kept, findings))
+    kept = _once_a_job(_once_a_runtime(_not_silenced(kept, findings)))
     if not any(on_line.get(f.code) for f in kept):
         return kept
     spots = [_spot(f.place) for f in kept]
@@ -159,6 +160,44 @@ def _once_a_runtime(findings: list[Finding]) -> list[Finding]:
             worst = min(indices, key=lambda i: (_rank(findings[i]), i))
             dropped.update(i for i in indices if owners[i] is not owners[worst])
     return [f for i, f in enumerate(findings) if i not in dropped] if dropped else findings
+
+
+def _once_a_job(findings: list[Finding]) -> list[Finding]:
+    """The same warning on each template of one job is one finding, which names the other places."""
+    first: dict[tuple[object, ...], int] = {}
+    seen: Counter[tuple[object, ...]] = Counter()
+    out: list[Finding | None] = list(findings)
+    for index, f in enumerate(findings):
+        pod = f.subject
+        if f.severity is Severity.ERROR or not isinstance(pod, PodView) or _has_comments(f):
+            continue
+        alike = (f.code, f.severity, f.help, id(pod.workload))
+        template = id(pod.site.holder.source)
+        seen[(*alike, template)] += 1
+        # The second of a template goes with the second of the next one.
+        key = (*alike, seen[(*alike, template)])
+        at = first.setdefault(key, index)
+        known = out[at]
+        if at == index or known is None or _spot(f.place) == _spot(known.place):
+            continue
+        out[at] = known.with_(related=(*known.related, Related(f.place, "The same stands here.")), fix=_both(known, f))
+        out[index] = None
+    return [f for f in out if f is not None]
+
+
+def _has_comments(finding: Finding) -> bool:
+    """Whether the file accepts findings line by line, so that each has to stand at its own."""
+    document = finding.place.node.source.doc
+    return document is not None and "fabriclint:" in document.source.text
+
+
+def _both(one: Finding, other: Finding) -> Fix | None:
+    """One fix for both, or none where one of them has none."""
+    if one.fix is None or other.fix is None:
+        return None
+    unsafe = Applicability.UNSAFE in (one.fix.applicability, other.fix.applicability)
+    changes = (*one.fix.changes, *(c for c in other.fix.changes if c not in one.fix.changes))
+    return Fix(one.fix.message, changes, Applicability.UNSAFE if unsafe else Applicability.SAFE)
 
 
 def _rank(finding: Finding) -> int:
