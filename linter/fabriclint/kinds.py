@@ -102,10 +102,9 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
                 held = [c for p in row["containers"] for c, _ in matches(spec, p) if isinstance(c, Mapping)]
                 if row.get("environment") == "map":
                     held = [_with_listed_env(c) for c in held]
-                amounts = root.at(*_bind(row["resources"], stars)) if "resources" in row else None
-                main = bool(held) and held[0].key == "mainContainer"
-                if main and isinstance(amounts, Mapping) and held[0].at("resources") is None:
-                    held[0] = _with_resources(held[0], amounts)
+                beside = root.at(*_bind(row["beside"], stars)) if "beside" in row else None
+                if held and held[0].key == "mainContainer" and isinstance(beside, Mapping):
+                    held[0] = _with_what_stands_beside(held[0], beside)
                 spec = _as_pod_spec(spec, spec.fields, held)
             owner, name = _owner(root, row["path"], stars)
             pods, together = _count(row["pods"], root, node, owner)
@@ -157,13 +156,35 @@ def _with_listed_env(container: Mapping) -> Mapping:
     return made
 
 
-def _with_resources(container: Mapping, amounts: Mapping) -> Mapping:
-    """A container with the resources that its kind writes beside the pod: `gpu`, and device names below `custom`.
-
-    What is not a mapping of amounts, or names a GPU type of its own, stays out.
-    """
+def _with_what_stands_beside(container: Mapping, service: Mapping) -> Mapping:
+    """A container with what its kind writes beside the pod: amounts, variables, and a Secret with more of them."""
     made = _twin(container)
     made.fields.update(container.fields)
+    amounts = service.mapping("resources")
+    if amounts is not None and container.at("resources") is None:
+        made.fields["resources"] = _as_amounts(amounts)
+    variables = service.sequence("envs")
+    own = container.sequence("env")
+    if variables is not None:
+        listed = Sequence(variables.doc, variables.start, variables.end)
+        listed.parent, listed.key = variables.parent, variables.key
+        listed.key_start, listed.key_end = variables.key_start, variables.key_end
+        # The container's own come later, and win.
+        listed.items.extend([*variables.items, *(own.items if own is not None else [])])
+        made.fields["env"] = listed
+    secret = service.at("envFromSecret")
+    if secret is not None and not (isinstance(secret, Scalar) and secret.value in (None, "")):
+        more = container.sequence("envFrom")
+        name = secret.value if isinstance(secret, Scalar) else None
+        given = build([{"secretRef": {"name": name}}], secret)
+        assert isinstance(given, Sequence)
+        given.items.extend(more.items if more is not None else [])
+        made.fields["envFrom"] = given
+    return made
+
+
+def _as_amounts(amounts: Mapping) -> Mapping:
+    """`resources` in Kubernetes' words: `gpu`, and device names below `custom`; a GPU type of its own stays out."""
     resources = _twin(amounts)
     for section in ("limits", "requests"):
         given = amounts.mapping(section)
@@ -182,8 +203,7 @@ def _with_resources(container: Mapping, amounts: Mapping) -> Mapping:
             else:
                 listed.fields[name] = value
         resources.fields[section] = listed
-    made.fields["resources"] = resources
-    return made
+    return resources
 
 
 def _twin(node: Mapping) -> Mapping:

@@ -1,4 +1,4 @@
-"""Dynamo writes a service's GPUs and devices beside its pod: they are the main container's."""
+"""Dynamo writes GPUs, devices and variables of a service beside its pod: they are the main container's."""
 
 from __future__ import annotations
 
@@ -64,3 +64,29 @@ def test_resources_of_the_container_itself_come_first() -> None:
     worker = decode(text).worker
     assert worker is not None
     assert worker.gpus == 4
+
+
+ENVS = """      envs:
+        - name: NCCL_DEBUG
+          value: WARN
+        - name: FI_PROVIDER
+          value: tcp
+"""
+
+
+def test_variables_beside_the_pod_are_the_main_containers_whose_own_win() -> None:
+    worker = decode(BASE.replace("      multinode:\n", ENVS + "      multinode:\n")).worker
+    assert worker is not None
+    assert worker.env.value("NCCL_DEBUG") == "WARN"
+    assert worker.env.value("FI_PROVIDER") == "efa"
+
+
+def test_a_fault_in_a_variable_beside_the_pod_stands_at_its_line() -> None:
+    text = BASE.replace("      multinode:\n", ENVS.replace("NCCL_DEBUG", "NCCL_DEBUGG") + "      multinode:\n")
+    assert codes(text) == [("NCCL001", 1 + text[: text.index("NCCL_DEBUGG")].count("\n"))]
+
+
+def test_a_secret_beside_the_pod_leaves_the_variables_open() -> None:
+    worker = decode(BASE.replace("      multinode:\n", "      envFromSecret: tokens\n      multinode:\n")).worker
+    assert worker is not None
+    assert worker.env.open
