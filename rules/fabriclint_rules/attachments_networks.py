@@ -146,6 +146,7 @@ def attachment_definition(view: object) -> Iterator[Finding]:
 
 def _definition(manifest: Manifest) -> Iterator[Finding]:
     master = None
+    called = f"The network '{manifest.name}'" if manifest.name else "The network, which has no name,"
     if manifest.kind == "NetworkAttachmentDefinition":
         network = definition(manifest)
         config = manifest.root.scalar("spec", "config")
@@ -155,7 +156,7 @@ def _definition(manifest: Manifest) -> Iterator[Finding]:
             node = manifest.root.at("metadata", "annotations")
             yield Finding(
                 Place(node if node is not None else manifest.root.nearest("spec"), on_key=True),
-                f"The network '{manifest.name}' of type '{network.sort}' has no annotation 'k8s.v1.cni.cncf.io/resourceName'; the "
+                f"{called} of type '{network.sort}' has no annotation 'k8s.v1.cni.cncf.io/resourceName'; the "
                 "plugin is given no device and pods stay in ContainerCreating.",
                 help="Add the annotation with the resource that the device plugin offers.",
                 subject=manifest,
@@ -171,7 +172,7 @@ def _definition(manifest: Manifest) -> Iterator[Finding]:
     if master is not None and re.match(_PORT, master.text):
         yield Finding(
             place,
-            f"The network '{manifest.name}' puts a {sort} interface on '{master.text}', an InfiniBand port, which cannot carry "
+            f"{called} puts a {sort} interface on '{master.text}', an InfiniBand port, which cannot carry "
             "one; pods stay in ContainerCreating.",
             help="Use type ipoib (an IPoIBNetwork) on an InfiniBand port.",
             subject=manifest,

@@ -178,9 +178,10 @@ def _count(job: JobView, pod: PodView, domain: Manifest, template: str) -> Itera
     pods = _pods_of(job, pod, template)
     if pods is None or pods == wanted:
         return
+    called = f" '{domain.name}'" if domain.name else ""
     yield pod.finding(
         Place(node),
-        f"The ComputeDomain '{domain.name}' waits for {wanted} nodes, but {pods} pods use it; with drivers that count nodes, "
+        f"The ComputeDomain{called} waits for {wanted} nodes, but {pods} pods use it; with drivers that count nodes, "
         f"{'they stay in ContainerCreating' if wanted > pods else 'the pods beyond that number have no NVLink between nodes'}.",
         help=f"Write 0 where the driver names its daemons by DNS (the default today), else {pods}.",
         related=(Related(Place(pod.site.holder, on_key=True), "These pods use it."),),

@@ -158,9 +158,11 @@ def no_eligible_node(view: PlacedJob) -> Iterator[Finding]:
             absent and any(n.provider in ("gce", "aws", "azure") for n in snapshot.nodes)
         ):
             severity = Severity.WARNING
+        named = pod.name or view.workload.manifest.name
+        waiting = f"the pods of '{named}'" if named else "the pods"
         yield pod.finding(
             place,
-            f"{what}; the pods of '{pod.name or view.workload.manifest.name}' stay Pending.",
+            f"{what}; {waiting} stay Pending.",
             help="Write the labels of the nodes the pods are meant for, as 'kubectl get nodes --show-labels' prints them.",
             severity=severity,
         )
