@@ -171,7 +171,8 @@ def _once_a_job(findings: list[Finding]) -> list[Finding]:
         pod = f.subject
         if f.severity is Severity.ERROR or not isinstance(pod, PodView) or _has_comments(f):
             continue
-        alike = (f.code, f.severity, f.help, id(pod.workload))
+        # Another amount or another name in the message is something else to say.
+        alike = (f.code, f.severity, f.message, f.help, id(pod.workload))
         template = id(pod.site.holder.source)
         seen[(*alike, template)] += 1
         # The second of a template goes with the second of the next one.
