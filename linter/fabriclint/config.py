@@ -216,11 +216,10 @@ def _apply(base: Settings, file: ConfigFile) -> Settings:
         value = file.values[key]
         where = file.where(key)
         if key not in _KEYS:
-            import difflib
+            from fabriclint.schema.suggest import hint
 
-            near = difflib.get_close_matches(str(key), _KEYS, 1)
-            hint = f"; did you mean '{near[0]}'?" if near else f"; it has {', '.join(sorted(_KEYS))}."
-            raise ConfigError(f"{where}: The configuration has no key '{key}'{hint}")
+            meant = hint(str(key), _KEYS, f"; it has {', '.join(sorted(_KEYS))}.")
+            raise ConfigError(f"{where}: The configuration has no key '{key}'{meant}")
         name = key.replace("-", "_")
         origins[name] = where
         if key in _LISTS:
@@ -258,11 +257,9 @@ def _word(file: ConfigFile, key: str) -> str:
         from fabriclint.report import FORMATS
 
         if word not in FORMATS:
-            import difflib
+            from fabriclint.schema.suggest import hint
 
-            near = difflib.get_close_matches(word, FORMATS, 1)
-            hint = f"; did you mean '{near[0]}'?" if near else "."
-            raise ConfigError(f"{where}: 'output' is one of {', '.join(FORMATS)}, not '{word}'{hint}")
+            raise ConfigError(f"{where}: 'output' is one of {', '.join(FORMATS)}, not '{word}'{hint(word, FORMATS)}")
     if key == "kubernetes-version" and not re.fullmatch(r"v?1\.\d+(\.\d+)?", word):
         raise ConfigError(f"{where}: 'kubernetes-version' is a release such as 1.34, not '{word}'.")
     return word
@@ -339,12 +336,10 @@ def unknown_fabric(word: str, settings: Settings) -> str | None:
     known = {**profiles(), **settings.profiles}
     if settings.packs or word in known:
         return None
-    import difflib
+    from fabriclint.schema.suggest import hint
 
-    near = difflib.get_close_matches(word, known, 1)
-    return f"There is no fabric '{word}'" + (
-        f"; did you mean '{near[0]}'?" if near else f"; there is {', '.join(sorted(known))}."
-    )
+    every = ", ".join(sorted(known))
+    return f"There is no fabric '{word}'{hint(word, known, f'; there is {every}.')}"
 
 
 def _known(codes: list[tuple[str, str]], packs: tuple[str, ...]) -> None:
@@ -359,10 +354,9 @@ def unknown_code(codes: list[str], packs: tuple[str, ...] = ()) -> str | None:
     known = _names(packs)
     for code in codes:
         if code not in known and not any(k.startswith(code) and code.isalnum() and code.isupper() for k in known):
-            import difflib
+            from fabriclint.schema.suggest import hint
 
-            near = difflib.get_close_matches(code.upper() if code.isalnum() else code, sorted(known), 1)
-            return f"There is no rule '{code}'" + (f"; did you mean '{near[0]}'?" if near else ".")
+            return f"There is no rule '{code}'{hint(code.upper() if code.isalnum() else code, known)}"
     return None
 
 

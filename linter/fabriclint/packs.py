@@ -40,11 +40,10 @@ def _found(name: str) -> Pack:
 
     points = {p.name: p for p in entry_points(group=GROUP)}
     if name not in points:
-        import difflib
+        from fabriclint.schema.suggest import hint
 
-        near = difflib.get_close_matches(name, points, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else "; install the package that brings it."
-        raise PackError(f"No installed package gives a rule pack '{name}' (entry points '{GROUP}'){hint}")
+        meant = hint(name, points, "; install the package that brings it.")
+        raise PackError(f"No installed package gives a rule pack '{name}' (entry points '{GROUP}'){meant}")
     try:
         pack = points[name].load()
     except Exception as error:  # a third party's code may raise anything

@@ -104,9 +104,9 @@ def _language(block: str) -> str:
 def text_page(rule: Rule) -> str:
     """The page as plain text for a terminal."""
     p = page(rule)
-    words = "/".join(s.value for s in rule.severities)
+    words = "/".join(s.value for s in rule.severities) or rule.severity.value
     out = [f"{rule.code} {rule.name} ({words})", "", p.title, ""]
-    body = p.plain.split("\n\n")
+    body = p.plain.split("\n\n") if p.plain != p.title else []
     for paragraph in body:
         out += [*_wrapped(paragraph), ""]
     if any(_language(yaml) == "diff" for _, _, yaml in p.examples):

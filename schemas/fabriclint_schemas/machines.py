@@ -26,6 +26,11 @@ def _amazon() -> dict[str, int]:
     return {name: row[0] for name, row in _read("eks_instances.json").get("gpu", {}).items()}
 
 
+def names() -> list[str]:
+    """The machine types that are known by name, sorted."""
+    return sorted({*table()["types"], *_amazon()})
+
+
 def gpus_of_type(machine: str) -> int | None:
     """GPUs of a machine type; None for one that is not known."""
     found: int | None = table()["types"].get(machine)

@@ -94,3 +94,20 @@ def test_a_pack_that_cannot_be_used_is_one_sentence_and_2(fabriclint, tmp_path, 
     assert ran.err.startswith("fabriclint: .fabriclint.yaml:3: ")
     assert words in ran.err
     assert ran.err.count("\n") == 1
+
+
+def test_the_pages_and_the_table_show_the_rules_of_named_packs(fabriclint, tmp_path, acme):
+    assert fabriclint("rule", "ACME001").code == 2
+    assert "ACME001" not in fabriclint("rules").out
+    (tmp_path / ".fabriclint.yaml").write_text("packs: [acme]\n")
+    assert fabriclint("rule", "ACME001").out.startswith("ACME001 owner-label (warning)")
+    assert fabriclint("rules").out.startswith("ACME001")
+    assert "ACME001" in fabriclint("rules", "-o", "json").out
+
+
+def test_a_pack_that_cannot_be_used_is_said_for_pages_too(fabriclint, tmp_path, acme):
+    (tmp_path / ".fabriclint.yaml").write_text("packs: [gone]\n")
+    for arguments in (["rule", "POD003"], ["rules"]):
+        ran = fabriclint(*arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert "cannot be loaded" in ran.err

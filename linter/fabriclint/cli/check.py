@@ -144,10 +144,13 @@ def run_check(options: Options) -> int:
         if options.show_files:
             return _show_files(options)
         request = prepare(options)
+        _spare(request, outputs)
         if options.fix or options.unsafe_fixes or options.diff:
             from fabriclint.cli.fix import run_fix
 
-            return run_fix(request, lambda report: _show(request, report, outputs))
+            return run_fix(
+                request, lambda report: _show(request, report, outputs), lambda report: write(outputs, report)
+            )
         return _show(request, report_of(request), outputs)
     except (UsageError, ConfigError) as error:
         complain(error)
@@ -166,18 +169,55 @@ def _outputs(options: Options) -> list[tuple[str, str]]:
         ("--output-format", options.output_format, ("", *FORMATS)),
     ):
         if value not in allowed:
-            import difflib
+            from fabriclint.schema.suggest import hint
 
-            near = difflib.get_close_matches(value, [a for a in allowed if a], 1)
-            hint = f"; did you mean '{near[0]}'?" if near else "."
-            raise UsageError(f"{name} is one of {', '.join(a for a in allowed if a)}, not '{value}'{hint}")
-    outputs = []
+            words = [a for a in allowed if a]
+            raise UsageError(f"{name} is one of {', '.join(words)}, not '{value}'{hint(value, words)}")
+    outputs: list[tuple[str, str]] = []
     for pair in options.output_file:
         kind, equals, path = pair.partition("=")
         if not equals or kind not in FORMATS or not path:
             raise UsageError(f"--output-file takes FORMAT=PATH with one of {', '.join(FORMATS)}, not '{pair}'.")
+        if path == "-":
+            raise UsageError(f"--output-file writes files; '-o {kind}' writes to standard output.")
+        if real(path) in {real(other) for _, other in outputs}:
+            raise UsageError(f"--output-file names '{path}' twice; each report needs a file of its own.")
         outputs.append((kind, path))
+    if options.diff and options.output_format not in ("", "text"):
+        form = options.output_format
+        raise UsageError(f"--diff prints a diff; write the {form} report with --output-file {form}=PATH.")
     return outputs
+
+
+def _spare(request: Request, outputs: list[tuple[str, str]]) -> None:
+    """No report takes the place of a file that is checked. A report of a run before, in a folder, is no input."""
+    written = {real(path): path for _, path in outputs}
+    if not written:
+        return
+    for number, (settings, listed) in enumerate(request.groups):
+        for found in listed:
+            if real(found.path) in written and (found.named or not found.path.endswith(".json")):
+                raise UsageError(f"--output-file would replace '{found.uri}', which is checked; name another file.")
+        request.groups[number] = (settings, [f for f in listed if real(f.path) not in written])
+
+
+def write(outputs: list[tuple[str, str]], report: Report) -> bool:
+    """Write the report in files beside standard output; False when one could not be written, which is said."""
+    from fabriclint.report import render
+
+    done = True
+    plain = replace(report, options=replace(report.options, colour=False))
+    for kind, path in outputs:
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(render(kind, plain), encoding="utf-8", errors="backslashreplace", newline="\n")
+        except (FileExistsError, NotADirectoryError):
+            complain(f"'{path}' cannot be written: a part of its way is a file, not a folder.")
+            done = False
+        except OSError as error:
+            complain(f"'{path}' cannot be written: {error.strerror or error}.")
+            done = False
+    return done
 
 
 def _paths(options: Options) -> list[str]:
@@ -334,14 +374,8 @@ def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> i
     counting = [f for f in report.findings if f.suppressed is None and Severity(f.severity).rank <= least]
     code = 2 if failed else (1 if counting and not options.exit_zero else 0)
     report = replace(report, options=replace(report.options, exit_code=code))
-    for kind, path in outputs:
-        plain = replace(report, options=replace(report.options, colour=False))
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(render(kind, plain), encoding="utf-8", errors="backslashreplace", newline="\n")
-        except OSError as error:
-            complain(f"'{path}' cannot be written: {error.strerror or error}.")
-            code = 2
+    if not write(outputs, report):
+        code = 2
     for n in report.notifications:
         if n.level == "error" or options.verbose or n.code == "stale-baseline":
             say(f"{n.path + ': ' if n.path else ''}{n.level}: {n.message}")

@@ -11,6 +11,11 @@ def snapshot_command(folder: str = "cluster", namespace_only: bool = False) -> i
     """Print the loop that takes a snapshot. Returns the exit code."""
     from fabriclint.cluster.command import snapshot_command as text
 
+    if not folder:
+        complain("The folder of the snapshot has no name; leave the argument out for 'cluster'.")
+        return 2
+    if folder.startswith("-"):
+        folder = f"./{folder}"
     sys.stdout.write(text(folder, namespace_only=namespace_only))
     return 0
 

@@ -55,7 +55,8 @@ def run(
 
 def _explained(found: list[Found], settings: Settings, stdin: tuple[str, bytes] | None) -> tuple[list[Explained], bool]:
     from fabriclint.assemble import assemble
-    from fabriclint.engine import builtin_pack, lint
+    from fabriclint.engine import lint
+    from fabriclint.packs import pack_of
     from fabriclint.report.model import ReportOptions
 
     errors: list[str] = []
@@ -68,7 +69,7 @@ def _explained(found: list[Found], settings: Settings, stdin: tuple[str, bytes] 
     def reported(done: Lint) -> Report:
         return assemble(done, settings, ReportOptions())
 
-    made = explain(judged, builtin_pack(), settings, reported)
+    made = explain(judged, pack_of(settings.packs), settings, reported)
     for line in errors:
         say(line)
     return made, bool(errors)

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from fabriclint.report.model import Report
 
 
-def run_fix(request: Request, show: Callable[[Report], int]) -> int:
-    """Mend what the request names; `show` prints the report of what is left and gives its exit code."""
+def run_fix(request: Request, show: Callable[[Report], int], write: Callable[[Report], bool]) -> int:
+    """Mend what the request names; `show` prints the report of what is left and gives its exit code.
+
+    `write` writes the reports that go to files, which with --diff are of what was found.
+    """
     options = request.options
     if request.stdin is not None and not options.diff:
         raise UsageError("--fix cannot write to standard input; --diff prints what it would change.")
@@ -32,7 +35,7 @@ def run_fix(request: Request, show: Callable[[Report], int]) -> int:
 
     mended = mend(lint, unsafe=options.unsafe_fixes)
     if options.diff:
-        return _print_diff(request, mended, seen[0])
+        return _print_diff(request, mended, seen[0], write)
     report = mended.report
     failed = _write(request, mended)
     if failed:
@@ -109,7 +112,7 @@ def _told(mended: Mended, failed: set[str], *, listed: bool) -> list[str]:
     return lines
 
 
-def _print_diff(request: Request, mended: Mended, report: Report) -> int:
+def _print_diff(request: Request, mended: Mended, report: Report, write: Callable[[Report], bool]) -> int:
     """The unified diff on stdout; 1 when there is one or a finding counts, 0 otherwise, 2 as without --diff."""
     from fabriclint.finding import Severity
 
@@ -120,8 +123,8 @@ def _print_diff(request: Request, mended: Mended, report: Report) -> int:
     failed = [n for n in report.notifications if n.level == "error"]
     for n in failed:
         say(f"{n.path + ': ' if n.path else ''}error: {n.message}")
-    if failed:
-        return 2
     least = Severity(request.options.fail_on).rank
     counted = any(f.suppressed is None and Severity(f.severity).rank <= least for f in report.findings)
-    return 1 if (counted or mended.after) and not request.options.exit_zero else 0
+    code = 2 if failed else 1 if (counted or mended.after) and not request.options.exit_zero else 0
+    report = replace(report, options=replace(report.options, exit_code=code))
+    return code if write(report) else 2

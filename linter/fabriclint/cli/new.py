@@ -53,12 +53,11 @@ def run(fabric: str, asked: Asked, output: str | None) -> int:
 
     try:
         if fabric not in scaffolds():
-            import difflib
+            from fabriclint.schema.suggest import hint
 
-            near = difflib.get_close_matches(fabric, scaffolds(), 1, 0.4)
-            hint = f"; did you mean '{near[0]}'?" if near else "."
             raise UnusableError(
-                f"'{fabric}' is no fabric that a manifest can be written for{hint} Known: {', '.join(scaffolds())}."
+                f"'{fabric}' is no fabric that a manifest can be written for{hint(fabric, scaffolds())} "
+                f"Known: {', '.join(scaffolds())}."
             )
         values, told = _values(fabric, scaffolds()[fabric], asked)
         text = fill(scaffold_text(fabric), values)
@@ -126,7 +125,7 @@ def _values(fabric: str, table: dict[str, Any], asked: Asked) -> tuple[dict[str,
     if asked.snapshot is not None:
         told = _from_snapshot(asked.snapshot, table, options, values)
     if machine is not None:
-        _count_devices(machine, options["instance-type"], values)
+        told += _count_devices(machine, options["instance-type"], values, from_snapshot=asked.snapshot is not None)
     for name, row in options.items():
         if "default" in row:
             values.setdefault(row.get("as", name), row["default"])
@@ -228,13 +227,18 @@ def _choose_machine(machine: str, row: dict[str, Any], values: dict[str, Value])
     values.setdefault("node selector", {"node.kubernetes.io/instance-type": machine})
 
 
-def _count_devices(machine: str, row: dict[str, Any], values: dict[str, Value]) -> None:
-    """The machine type's GPUs and EFA devices, where neither an option nor the snapshot tells them."""
+def _count_devices(machine: str, row: dict[str, Any], values: dict[str, Value], *, from_snapshot: bool) -> list[str]:
+    """The machine type's GPUs and EFA devices, where neither an option nor the snapshot tells them.
+
+    Returns what is to be said of a type that the tables do not know.
+    """
     if "fills" in row:
-        return
-    from fabriclint_schemas.machines import gpus_of_type
+        return []
+    from fabriclint_schemas.machines import gpus_of_type, has_fabric, names
 
     gpus = gpus_of_type(machine)
+    if row.get("fabric") and has_fabric(machine, row["fabric"]) is False:
+        raise UnusableError(f"The instance type '{machine}' has no {row['fabric']}; choose another.")
     if gpus:
         values.setdefault("gpus", str(gpus))
     if row.get("devices") == "efa count":
@@ -245,3 +249,10 @@ def _count_devices(machine: str, row: dict[str, Any], values: dict[str, Value]) 
             raise UnusableError(f"The instance type '{machine}' has no EFA; choose another.")
         if found is not None:
             values.setdefault("efa count", str(found.efa))
+    if gpus or from_snapshot:
+        return []
+    from fabriclint.schema.suggest import hint
+
+    counts = "--gpus and --efa-count" if row.get("devices") == "efa count" else "--gpus"
+    meant = hint(machine, names(), f"; if it is right, give its counts with {counts}.")
+    return [f"not known: the machine type '{machine}'{meant}"]

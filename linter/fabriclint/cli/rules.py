@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from fabriclint.cli.said import complain
+
+if TYPE_CHECKING:
+    from fabriclint.rule import Rule
+
+
+def _rules() -> list[Rule]:
+    """The built-in rules and those of the packs that the configuration here names, in code order.
+
+    Raises ConfigError.
+    """
+    from pathlib import Path
+
+    from fabriclint.config import Settings, find_config, load_config
+    from fabriclint.packs import pack_of
+
+    config = find_config(Path.cwd())
+    settings = load_config(config) if config is not None else Settings()
+    return sorted(pack_of(settings.packs).load(), key=lambda r: r.code)
 
 
 def show_rule(code: str) -> int:
     """Print one rule's page; 2 with a suggestion when there is none."""
-    from fabriclint.engine import builtin_pack
+    from fabriclint.config import ConfigError
     from fabriclint.rule_page import text_page
 
-    rules = {r.code: r for r in builtin_pack().load()}
+    try:
+        rules = {r.code: r for r in _rules()}
+    except ConfigError as error:
+        complain(error)
+        return 2
     by_name = {r.name: r for r in rules.values()}
     found = rules.get(code.upper()) or by_name.get(code)
     if found is None:
-        near = difflib.get_close_matches(code.upper(), list(rules), 1)
-        complain(f"There is no rule '{code}'" + (f"; did you mean '{near[0]}'?" if near else "."))
+        family = [r.code for r in rules.values() if r.family == code.upper()]
+        if family:
+            complain(f"'{code}' is a family of {len(family)} rules: {', '.join(family)}; name one of them.")
+            return 2
+        from fabriclint.schema.suggest import hint
+
+        known = [*rules, *by_name]
+        meant = hint(code if code in by_name or "-" in code else code.upper(), known, "; 'fabriclint rules' lists all.")
+        complain(f"There is no rule '{code}'{meant}")
         return 2
     sys.stdout.write(text_page(found))
     return 0
@@ -27,9 +56,13 @@ def show_rule(code: str) -> int:
 
 def show_rules(output_format: str) -> int:
     """Print the table."""
-    from fabriclint.engine import builtin_pack
+    from fabriclint.config import ConfigError
 
-    rules = sorted(builtin_pack().load(), key=lambda r: r.code)
+    try:
+        rules = _rules()
+    except ConfigError as error:
+        complain(error)
+        return 2
     if output_format == "json":
         rows = [
             {

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from fabriclint.cli.said import say
+from fabriclint.cli.said import complain, say
 from fabriclint.disk import is_folder, real
 
 
@@ -45,6 +45,18 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
 
 def main(file: str, *, expect: str | None = None, output_format: str = "text") -> int:
     """The command: a log is judged; a manifest, told from a log by its first lines, gives commands. Returns the exit code."""
+    from fabriclint.schema.suggest import hint
+
+    if output_format not in ("text", "json"):
+        complain(f"--output-format is text or json, not '{output_format}'{hint(output_format, ('text', 'json'))}")
+        return 2
+    if expect is not None:
+        from fabriclint.verify.tables import tables
+
+        if expect not in tables().expected:
+            known = sorted(tables().expected)
+            complain(f"'{expect}' is no fabric that a log can show{hint(expect, known)} Known are {', '.join(known)}.")
+            return 2
     if file != "-" and is_manifest(file):
         text, code = of_manifest(file, output_format)
     else:

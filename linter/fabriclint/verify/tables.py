@@ -29,6 +29,8 @@ class Cause:
     message: str
     rules: str | dict[str, str] | None
     connect: bool
+    #: What to do where no rule judges it.
+    step: str
 
     def rule(self, expected: str | None) -> str | None:
         """The manifest rule that judges this cause; some causes have one per expected fabric."""
@@ -90,7 +92,14 @@ def tables() -> Tables:
         pairs["chosen"],
         pairs["link_marks"],
         tuple(
-            Cause(re.compile(r["pattern"]), r["level"], r["message"], r["rule"], r.get("connect", False))
+            Cause(
+                re.compile(r["pattern"]),
+                r["level"],
+                r["message"],
+                r["rule"],
+                r.get("connect", False),
+                r.get("next", ""),
+            )
             for r in c["causes"]
         ),
         tuple(a.encode() for a in c["anchors"]),

@@ -319,7 +319,9 @@ def _why_none(log: Log, tally: Tally, single: bool) -> tuple[str, str]:
 def _next(result: Verdict) -> str:
     if result.verdict == "fabric":
         return "" if result.strength != "banner" else "Run one collective on two nodes to see data connections."
-    rules = [r for _, _, r in result.causes if r]
-    if rules:
-        return f"fabriclint rule {rules[0]}"
-    return "fabriclint check MANIFEST"
+    if not result.causes:
+        return "fabriclint check MANIFEST"
+    _, message, rule = result.causes[0]
+    if rule is not None:
+        return f"fabriclint rule {rule}"
+    return next((c.step for c in tables().causes if c.message == message and c.step), "fabriclint check MANIFEST")
