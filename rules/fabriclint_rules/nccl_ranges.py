@@ -76,6 +76,29 @@ def unknown_policy(name: str, value: str) -> Reading | None:
     return None
 
 
+def no_network(value: str) -> Reading | None:
+    """NCCL_NET as NCCL reads it: the whole value is one network's name, in any case, and nothing else will do."""
+    advice = (
+        "Write the name of one network as its plugin has it (IB, Socket, 'AWS Libfabric', gIB, FasTrak), or remove it."
+    )
+    if value == "":
+        return Reading("'NCCL_NET' is empty, which is no network's name; NCCL does not start.", advice, Severity.ERROR)
+    if "," in value or value != value.strip():
+        what = "a list" if "," in value else "a name with blanks around it"
+        return Reading(
+            f"'NCCL_NET={value}' is {what}, and NCCL takes one name, letter by letter; it does not start.",
+            advice,
+            Severity.ERROR,
+        )
+    if value.lower() in nccl()["no networks"]:
+        return Reading(
+            f"'NCCL_NET={value}': no plugin calls its network so; NCCL does not start without one that does.",
+            advice,
+            Severity.WARNING,
+        )
+    return None
+
+
 def _counts(text: str) -> bool:
     """Whether atoi reads more than nothing."""
     digits = text.lstrip(" +")

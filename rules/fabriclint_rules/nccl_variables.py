@@ -13,7 +13,7 @@ from fabriclint_rules.attachment import family
 from fabriclint_rules.efa_pods import on_neuron, text_of, written
 from fabriclint_rules.efa_variables import name_of
 from fabriclint_rules.nccl_grammar import chosen, debug_level, exact_integer, integer, level, unknown_words
-from fabriclint_rules.nccl_ranges import Reading, beyond, unknown_policy
+from fabriclint_rules.nccl_ranges import Reading, beyond, no_network, unknown_policy
 from fabriclint_schemas.variables import nccl, nccl_names, nccl_release
 
 #: Fabrics whose plugin takes the place of NCCL's InfiniBand transport.
@@ -136,13 +136,14 @@ def _pair(release: str) -> tuple[int, int]:
     Severity.WARNING,
     on=JobView,
     also=(Severity.ERROR, Severity.NOTE),
-    yields_on_line=("DOC003", "DOC008", "IB003", "EFA007"),
+    yields_on_line=("DOC003", "DOC008", "IB003", "EFA007", "TCPXO028", "TCPX028", "GIB028"),
 )
 def invalid_value(job: JobView) -> Iterator[Finding]:
     """Values are ones that NCCL reads as what they say.
 
     NCCL checks little: a word where it expects a number is 0, a unit behind a number is dropped, an unknown level or
-    word is ignored in silence. An unknown algorithm or protocol ends the start from NCCL 2.24 on. A number that is too
+    word is ignored in silence. An unknown algorithm or protocol ends the start from NCCL 2.24 on, and so does an NCCL_NET
+    that is not one network's own name. A number that is too
     large for its field becomes another one on the way to the card.
 
     Fix: numbers without units and within their range, 1 and 0 for on and off, words as NCCL has them.
@@ -163,6 +164,8 @@ def invalid_value(job: JobView) -> Iterator[Finding]:
     Bad: a policy that does not exist (nccl-jobset)
         ~ name: NCCL_DEBUG => name: NCCL_NETDEVS_POLICY
         ~ value: WARN => value: MAX # <-
+    Bad: two names where one is taken (nccl-mpijob)
+        ~ -x NCCL_SOCKET_IFNAME=eth0 => -x NCCL_NET=IB,Socket # <-
     Good: the largest timeout (nccl-mpijob)
         ~ -x NCCL_SOCKET_IFNAME=eth0 => -x NCCL_IB_TIMEOUT=31
     Good: lists as both the old and the new releases read them (efa-pytorchjob)
@@ -221,6 +224,14 @@ def _read(name: str, value: str, release: tuple[int, int] | None, debug: str | N
         return _list(name, value, release)
     if name in data["policies"]:
         return unknown_policy(name, value)
+    if name == "NCCL_NET":
+        return no_network(value)
+    if name == "NCCL_IB_ADDR_RANGE" and value and "/" not in value:
+        return Reading(
+            f"NCCL ignores '{name}={value}': it is no range without a '/' and the length of its prefix.",
+            "Write a range as 10.0.0.0/8, or remove the variable.",
+            Severity.WARNING,
+        )
     if name in _integers() and name != "NCCL_IB_DISABLE" and not (exact_integer(value) and integer(value) is not None):
         return _number(name, value)
     return None

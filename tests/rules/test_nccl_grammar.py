@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fabriclint_rules.efa_pods import lets_efa_in, switch
 from fabriclint_rules.efa_variables import _number, reads
 from fabriclint_rules.nccl_grammar import InterfaceList, chosen, debug_level, integer, level, unknown_words
-from fabriclint_rules.nccl_ranges import beyond, unknown_policy
+from fabriclint_rules.nccl_ranges import beyond, no_network, unknown_policy
 from fabriclint_schemas.variables import nccl, nccl_release
 
 DATA = Path(__file__).parent.parent / "data" / "nccl"
@@ -212,3 +212,15 @@ def test_policies_that_are_unknown(name: str, value: str, said: str) -> None:
 @given(st.sampled_from(sorted(nccl()["policies"])), st.text(max_size=12))
 def test_any_text_is_a_policy_or_none(name: str, value: str) -> None:
     unknown_policy(name, value)
+
+
+@pytest.mark.parametrize("value", ["", "IB,Socket", "IB ", "tcp", "efa", "ib0", "aws-ofi"])
+def test_recorded_names_that_are_no_network(value: str) -> None:
+    assert no_network(value) is not None
+
+
+@pytest.mark.parametrize(
+    "value", ["ib", "Socket", "SOCKET", "AWS Libfabric", "Libfabric", "FasTrak", "gIB", "UCX", "IBext_v8", "our-own"]
+)
+def test_names_that_a_plugin_may_have(value: str) -> None:
+    assert no_network(value) is None
