@@ -99,6 +99,28 @@ def no_network(value: str) -> Reading | None:
     return None
 
 
+def no_plugin(value: str, release: tuple[int, int] | None) -> Reading | None:
+    """NCCL_NET_PLUGIN as NCCL makes file names of it: blanks are part of them, and a list is one before 2.27."""
+    parts = value.split(",")
+    blank = next((p for p in parts if p != p.strip()), None)
+    if blank is not None:
+        return Reading(
+            f"'{blank}' in 'NCCL_NET_PLUGIN' has a blank, which NCCL takes for a part of the file's name; it finds no such "
+            "plugin and goes on without.",
+            "Write the names without blanks.",
+            Severity.WARNING,
+        )
+    since = tuple(int(n) for n in nccl()["plugin lists since"].split("."))
+    if len(parts) > 1 and release is not None and release < since:
+        return Reading(
+            f"'NCCL_NET_PLUGIN={value}' is a list, and the image's NCCL {release[0]}.{release[1]} takes it for one name; it "
+            "finds no such plugin and goes on without.",
+            f"Write one name, or take an image with NCCL {nccl()['plugin lists since']}.",
+            Severity.WARNING,
+        )
+    return None
+
+
 def _counts(text: str) -> bool:
     """Whether atoi reads more than nothing."""
     digits = text.lstrip(" +")

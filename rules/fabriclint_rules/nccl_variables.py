@@ -13,7 +13,7 @@ from fabriclint_rules.attachment import family
 from fabriclint_rules.efa_pods import on_neuron, text_of, written
 from fabriclint_rules.efa_variables import name_of
 from fabriclint_rules.nccl_grammar import chosen, debug_level, exact_integer, integer, level, unknown_words
-from fabriclint_rules.nccl_ranges import Reading, beyond, no_network, unknown_policy
+from fabriclint_rules.nccl_ranges import Reading, beyond, no_network, no_plugin, unknown_policy
 from fabriclint_schemas.variables import nccl, nccl_names, nccl_release
 
 #: Fabrics whose plugin takes the place of NCCL's InfiniBand transport.
@@ -143,8 +143,8 @@ def invalid_value(job: JobView) -> Iterator[Finding]:
 
     NCCL checks little: a word where it expects a number is 0, a unit behind a number is dropped, an unknown level or
     word is ignored in silence. An unknown algorithm or protocol ends the start from NCCL 2.24 on, and so does an NCCL_NET
-    that is not one network's own name. A number that is too
-    large for its field becomes another one on the way to the card.
+    that is not one network's own name. A number that is too large for its field becomes another one on the way to the
+    card.
 
     Fix: numbers without units and within their range, 1 and 0 for on and off, words as NCCL has them.
     Silent: empty values of numbers (the default stays), octal and hexadecimal numbers, blanks around a number, values
@@ -226,6 +226,8 @@ def _read(name: str, value: str, release: tuple[int, int] | None, debug: str | N
         return unknown_policy(name, value)
     if name == "NCCL_NET":
         return no_network(value)
+    if name == "NCCL_NET_PLUGIN":
+        return no_plugin(value, release)
     if name == "NCCL_IB_ADDR_RANGE" and value and "/" not in value:
         return Reading(
             f"NCCL ignores '{name}={value}': it is no range without a '/' and the length of its prefix.",

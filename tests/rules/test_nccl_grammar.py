@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fabriclint_rules.efa_pods import lets_efa_in, switch
 from fabriclint_rules.efa_variables import _number, reads
 from fabriclint_rules.nccl_grammar import InterfaceList, chosen, debug_level, integer, level, unknown_words
-from fabriclint_rules.nccl_ranges import beyond, no_network, unknown_policy
+from fabriclint_rules.nccl_ranges import beyond, no_network, no_plugin, unknown_policy
 from fabriclint_schemas.variables import nccl, nccl_release
 
 DATA = Path(__file__).parent.parent / "data" / "nccl"
@@ -224,3 +224,23 @@ def test_recorded_names_that_are_no_network(value: str) -> None:
 )
 def test_names_that_a_plugin_may_have(value: str) -> None:
     assert no_network(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "release", "said"),
+    [
+        (" ofi", None, "blank"),
+        ("hpcx, ofi", (2, 30), "blank"),
+        ("hpcx,ofi", (2, 22), "one name"),
+        ("hpcx,ofi", (2, 18), "one name"),
+        ("hpcx,ofi", (2, 27), None),
+        ("hpcx,ofi", None, None),
+        ("ofi", (2, 18), None),
+        ("", None, None),
+        ("/opt/x/libnccl-net.so", None, None),
+    ],
+)
+def test_names_of_plugins(value: str, release: tuple[int, int] | None, said: str | None) -> None:
+    found = no_plugin(value, release)
+    assert (found is None) is (said is None)
+    assert found is None or said is None or said in found.message
