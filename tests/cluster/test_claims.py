@@ -105,3 +105,15 @@ def test_without_slices_or_with_an_unknown_class_nothing_is_said() -> None:
     unknown = template(9)
     unknown["devices"]["requests"][0]["exactly"]["deviceClassName"] = "elsewhere"
     assert shortages(unknown, bare) == []
+
+
+def test_one_of_several_alternatives_is_enough() -> None:
+    def ask(*counts: int) -> dict[str, Any]:
+        choices = [{"name": f"c{n}", "deviceClassName": "gpu", "count": n} for n in counts]
+        return {"devices": {"requests": [{"name": "g", "firstAvailable": choices}]}}
+
+    assert shortages(ask(9, 8), cluster()) == []
+    assert shortages(ask(10, 9), cluster()) == [Shortage("gpu", 10, 8)]
+    unknown = ask(10, 9)
+    unknown["devices"]["requests"][0]["firstAvailable"][1]["deviceClassName"] = "elsewhere"
+    assert shortages(unknown, cluster()) == []

@@ -27,24 +27,30 @@ def shortages(template: Object, snapshot: Snapshot) -> list[Shortage]:
         return []
     out = []
     for request in listed(template, "devices", "requests"):
-        exact = mapping(request, "exactly") or request
-        name = exact.get("deviceClassName")
-        if not isinstance(name, str) or request.get("firstAvailable"):
-            continue
-        device_class = snapshot.find("DeviceClass", name)
-        if device_class is None:
-            continue
-        wanted = exact.get("count", 1) if exact.get("allocationMode") in (None, "ExactCount") else 1
-        if not isinstance(wanted, int) or isinstance(wanted, bool):
-            continue
-        expressions = [
-            str(mapping(s, "cel").get("expression", ""))
-            for s in (*listed(device_class, "spec", "selectors"), *listed(exact, "selectors"))
-        ]
-        most = max((_devices(node.name, expressions, snapshot) for node in snapshot.nodes), default=0)
-        if most < wanted:
-            out.append(Shortage(name, wanted, most))
+        choices = listed(request, "firstAvailable") or [mapping(request, "exactly") or request]
+        short = [_shortage(choice, snapshot) for choice in choices]
+        # One alternative that a node may meet is enough.
+        found = [s for s in short if s is not None]
+        if found and len(found) == len(short):
+            out.append(found[0])
     return out
+
+
+def _shortage(exact: Object, snapshot: Snapshot) -> Shortage | None:
+    """What a request lacks on every node; None where a node may have it, or the class is not known."""
+    name = exact.get("deviceClassName")
+    device_class = snapshot.find("DeviceClass", name) if isinstance(name, str) else None
+    if not isinstance(name, str) or device_class is None:
+        return None
+    wanted = exact.get("count", 1) if exact.get("allocationMode") in (None, "ExactCount") else 1
+    if not isinstance(wanted, int) or isinstance(wanted, bool):
+        return None
+    expressions = [
+        str(mapping(s, "cel").get("expression", ""))
+        for s in (*listed(device_class, "spec", "selectors"), *listed(exact, "selectors"))
+    ]
+    most = max((_devices(node.name, expressions, snapshot) for node in snapshot.nodes), default=0)
+    return Shortage(name, wanted, most) if most < wanted else None
 
 
 def _devices(node: str, expressions: list[str], snapshot: Snapshot) -> int:
