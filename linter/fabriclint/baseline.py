@@ -34,12 +34,14 @@ class Entry:
 def read_baseline(path: Path) -> tuple[Entry, ...]:
     """The entries of a baseline file. Raises BaselineError."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         way = "run 'fabriclint baseline create' to make one"
         raise BaselineError(f"{path}: The baseline cannot be read ({error.strerror or error}); {way}.") from None
     except UnicodeDecodeError:
         raise BaselineError(f"{path}: The baseline is no UTF-8 text; create it anew.") from None
+    except RecursionError:
+        raise BaselineError(f"{path}:1: This is no baseline: it is nested too deep; create it anew.") from None
     except json.JSONDecodeError as error:
         raise BaselineError(f"{path}:{error.lineno}: The baseline is no JSON ({error.msg}); create it anew.") from None
     if not isinstance(data, dict) or not isinstance(data.get("findings"), list):

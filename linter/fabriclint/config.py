@@ -119,13 +119,14 @@ class Settings:
         for uri in uris:
             folder = Path(uri).parent
             top = next((p for p in [real(folder), *real(folder).parents] if exists(p / ".git")), None)
-            chosen = Path(_relative(top)) if top is not None else folder
+            chosen = Path(relative(top)) if top is not None else folder
             if chosen not in out and is_folder(chosen):
                 out.append(chosen)
         return out
 
 
-def _relative(path: Path) -> str:
+def relative(path: Path) -> str:
+    """A path as messages name it: from the working directory where it lies below, in POSIX form."""
     try:
         return path.relative_to(Path.cwd()).as_posix()
     except ValueError:
@@ -151,14 +152,23 @@ def find_config(start: Path) -> Path | None:
 def _has_table(project: Path) -> bool:
     """Whether a pyproject.toml has our table; one that cannot be read may have it."""
     try:
-        return "[tool.fabriclint" in project.read_text(encoding="utf-8", errors="replace")
+        text = project.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return True
+    if "fabriclint" not in text:
+        return False
+    import tomllib
+
+    try:
+        tool = tomllib.loads(text).get("tool")
+    except tomllib.TOMLDecodeError:
+        return "[tool.fabriclint" in text
+    return isinstance(tool, dict) and "fabriclint" in tool
 
 
 def load_config(path: Path, seen: tuple[Path, ...] = ()) -> Settings:
     """Read a configuration file, and those that it extends. Raises ConfigError with a sentence that names file and line."""
-    shown = _relative(real(path))
+    shown = relative(real(path))
     file = read_config_file(path, shown)
     base = Settings()
     for name, where in _extended(file):
@@ -166,7 +176,7 @@ def load_config(path: Path, seen: tuple[Path, ...] = ()) -> Settings:
         if not is_file(other):
             raise ConfigError(f"{where}: 'extend' names '{name}', which does not exist.")
         if real(other) in (*seen, real(path)):
-            raise ConfigError(f"{where}: 'extend' leads back to '{_relative(real(other))}'; remove one of the two.")
+            raise ConfigError(f"{where}: 'extend' leads back to '{relative(real(other))}'; remove one of the two.")
         base = _over(base, load_config(other, (*seen, real(path))), path.parent)
     made = _apply(base, file)
     if not seen and "fabric" in file.values:

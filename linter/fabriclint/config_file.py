@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+#: A line behind the first document that holds anything but a comment, or a separator.
+_TEXT = re.compile(r"^(?!\.\.\.[ \t]*\r?$)[ \t]*([^\s#].*)", re.MULTILINE)
+
 
 class ConfigError(Exception):
     """A configuration that cannot be used; the text is a sentence with file and line."""
@@ -52,11 +55,13 @@ def _toml(data: bytes, shown: str) -> ConfigFile:
 
     try:
         text = data.decode("utf-8")
-        table = tomllib.loads(text).get("tool", {}).get("fabriclint", {})
+        tool = tomllib.loads(text).get("tool", {})
+        table = tool.get("fabriclint", {}) if isinstance(tool, dict) else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        at = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        at = re.search(r"\(at (?:line (\d+), column \d+|end of document)\)", str(error))
         reason = str(error)[: at.start()].strip() if at is not None else str(error)
-        raise ConfigError(f"{shown}:{at[1] if at else 1}: The file is no TOML: {reason}.") from None
+        line = (at[1] or len(data.splitlines())) if at is not None else 1
+        raise ConfigError(f"{shown}:{line}: The file is no TOML: {reason}.") from None
     if not isinstance(table, dict):
         raise ConfigError(f"{shown}:1: 'tool.fabriclint' is a table of keys with values, and this is none.")
     made = ConfigFile(shown, dict(table))
@@ -71,6 +76,7 @@ def _toml(data: bytes, shown: str) -> ConfigFile:
             find(below, (*route, key), at)
 
     find(table, (), begin)
+    _readable(made, table, ())
     return made
 
 
@@ -103,5 +109,18 @@ def _yaml(data: bytes, shown: str) -> ConfigFile:
         made.lines[route] = source.position(node.key_start if node.key_start >= 0 else node.start)[0]
         if isinstance(node, Scalar) and node.style == "plain" and not isinstance(node.value, str | bool | None):
             made.words[route] = source.text[node.start : node.end]
+    rest = _TEXT.search(source.text, tree.end)
+    if rest is not None:
+        line = source.position(rest.start(1))[0]
+        raise ConfigError(f"{shown}:{line}: The configuration ends before this line; it is one document.")
     made.values = {key: node.plain() for key, node in root.fields.items()}
+    _readable(made, made.values, ())
     return made
+
+
+def _readable(file: ConfigFile, value: Any, route: tuple[str | int, ...]) -> None:
+    """Raises ConfigError for a text with U+0000, which is in no path and no name."""
+    if isinstance(value, str) and "\0" in value:
+        raise ConfigError(f"{file.where(*route)}: The value holds the character U+0000; remove it.")
+    for key, below in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        _readable(file, below, (*route, key))

@@ -521,11 +521,12 @@ def _snapshot_of(view: Any, settings: Settings, notes: list[Note], snapshots: di
         return None
     if given not in snapshots:
         from fabriclint.cluster.snapshot import SnapshotError, load
+        from fabriclint.config import relative
         from fabriclint.disk import exists
 
         path = Path(given)
         if not exists(path) and settings.root is not None:
-            path = settings.root / given
+            path = Path(relative(settings.root / given))
         try:
             snapshots[given] = load(path)
         except SnapshotError as error:

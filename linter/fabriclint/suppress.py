@@ -184,9 +184,9 @@ def judge(
 def _meant(code: str, known: frozenset[str], found: dict[str, str | None]) -> str | None:
     """The code that is likely meant, for as many wrong ones as a person may write; `found` remembers them."""
     if code not in found and len(found) < _MEANT:
-        import difflib
+        from fabriclint.schema.suggest import meant
 
-        found[code] = next(iter(difflib.get_close_matches(code, sorted(known), 1)), None)
+        found[code] = meant(code, known)
     return found.get(code)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from fabriclint.baseline import DEFAULT_FILE, entries_of, read_baseline, write_baseline
 from fabriclint.cli.check import Options, UsageError, read_report, run_check, settings_of
 from fabriclint.cli.said import complain, say
-from fabriclint.config import BaselineError, ConfigError
+from fabriclint.config import BaselineError, ConfigError, relative
 from fabriclint.disk import exists
 
 
@@ -19,7 +19,7 @@ def _file(options: Options, given: str | None) -> Path:
         return Path(given)
     settings = settings_of(options)
     if settings.baseline is not None:
-        return (settings.root or Path()) / settings.baseline
+        return Path(relative((settings.root or Path()) / settings.baseline))
     return Path(DEFAULT_FILE)
 
 

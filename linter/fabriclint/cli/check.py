@@ -16,6 +16,7 @@ from fabriclint.config import (
     Settings,
     find_config,
     load_config,
+    relative,
     unknown_code,
     unknown_fabric,
 )
@@ -331,7 +332,7 @@ def _without_accepted(options: Options, settings: Settings, report: Report) -> R
         return report
     from fabriclint.baseline import apply_baseline, read_baseline
 
-    file = Path(given) if options.baseline else (settings.root or Path()) / given
+    file = Path(given if options.baseline else relative((settings.root or Path()) / given))
     return apply_baseline(report, read_baseline(file), file)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from fabriclint.one_line import one_line
+
+#: A name or a value without a blank is shown up to here.
+_LONG = re.compile(r"\S{320,}")
 
 
 def say(text: object) -> None:
     """Write a line. Where standard error takes none (a full disk, a closed pipe) the run goes on without it."""
     try:  # noqa: SIM105
-        sys.stderr.write(one_line(str(text)) + "\n")
+        sys.stderr.write(one_line(_LONG.sub(lambda m: f"{m[0][:120]}...{m[0][-40:]}", str(text))) + "\n")
     except OSError:
         pass
 

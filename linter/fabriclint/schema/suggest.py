@@ -54,13 +54,16 @@ def _changes(a: str, b: str) -> int:
     return row[-1]
 
 
-def hint(word: str, known: Iterable[str], otherwise: str = ".") -> str:
-    """The end of a sentence about a word that is none of the known: `; did you mean 'X'?`, or `otherwise`.
-
-    Of two that are equally near none is meant.
-    """
+def meant(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like another; None without one, or where two are equally near."""
     from difflib import SequenceMatcher, get_close_matches
 
     near = get_close_matches(word, sorted(set(known)), 2)
     alike = {SequenceMatcher(None, candidate, word).ratio() for candidate in near}
-    return f"; did you mean '{near[0]}'?" if near and len(alike) == len(near) else otherwise
+    return near[0] if near and len(alike) == len(near) else None
+
+
+def hint(word: str, known: Iterable[str], otherwise: str = ".") -> str:
+    """The end of a sentence about a word that is none of the known: `; did you mean 'X'?`, or `otherwise`."""
+    near = meant(word, known)
+    return f"; did you mean '{near}'?" if near is not None else otherwise
