@@ -89,8 +89,13 @@ class TrainJobView(TrainerView):
 
     @property
     def in_file(self) -> list[TrainJobView]:
-        """The TrainJobs of its file, itself among them, in their order."""
-        return [p for p in self.peers if p.manifest.document.source is self.manifest.document.source] or [self]
+        """The TrainJobs of its file that one finding can speak for, itself among them, in their order.
+
+        A file with comments for us accepts findings line by line: each TrainJob there speaks for itself.
+        """
+        source = self.manifest.document.source
+        alone = "fabriclint:" in source.text
+        return [self] if alone else [p for p in self.peers if p.manifest.document.source is source] or [self]
 
     @property
     def policy(self) -> str:

@@ -172,3 +172,14 @@ def test_a_runtime_out_of_view_is_said_once_for_all_trainjobs_of_a_file_that_nam
         (5, 1),
         (17, 0),
     ]
+
+
+def test_trainjobs_beside_an_accepted_finding_speak_for_themselves() -> None:
+    jobs = [("a", "x", "ClusterTrainingRuntime", "ours"), ("b", "x", "ClusterTrainingRuntime", "ours")]
+    text = "".join(_TRAINJOB.format(*j) for j in jobs)
+    head, _, tail = text.rpartition("  runtimeRef: {kind: ClusterTrainingRuntime, name: ours}\n")
+    accepted = "  runtimeRef:\n    kind: ClusterTrainingRuntime\n    name: ours  # fabriclint: ignore[TRN010] known\n"
+    given = Settings(isolated=True, select=("TRN010", "SUP"))
+    result = lint([], given, stdin=("jobs.yaml", (head + accepted + tail).encode()))
+    findings = assemble(result, given, ReportOptions()).findings
+    assert [(f.code, f.suppressed is not None) for f in findings] == [("TRN010", False), ("TRN010", True)]
