@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.document import Document, Manifest, Role, Source
-from fabriclint.finding import Finding, Related
+from fabriclint.finding import Finding, Fix, Place, Related, Severity
 from fabriclint.kinds import carries_pods, workload_of, wrapped_objects
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.pod import Lookup, PodView, WorkerPod
@@ -474,6 +474,7 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note], snapshots
                 return
         landing = _landing_of(view)
         for found in rule.check(view, **extra):
+            _judge_form(found)
             if landing is not None:
                 found = replace(found, place=landing(found.place), related=_shown(found.related))
             yield replace(
@@ -484,10 +485,10 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note], snapshots
                 subject=found.subject or view,
                 fabric=found.fabric or (view.fabric.name if getattr(view, "fabric", None) else None),
             )
-    except Exception as error:  # a broken rule must not lose the run
+    except (Exception, SystemExit) as error:  # a broken rule must not lose the run
         path = None
-        manifest = getattr(view, "manifest", None) or getattr(getattr(view, "workload", None), "manifest", None)
-        if manifest is not None:
+        manifest = getattr(view, "manifest", None) or getattr(getattr(view, "workload", None), "manifest", None) or view
+        if isinstance(manifest, Manifest):
             path = manifest.uri
         notes.append(
             Note(
@@ -497,6 +498,22 @@ def _run(rule: Rule, view: Any, settings: Settings, notes: list[Note], snapshots
                 f"Rule {rule.code} failed: {type(error).__name__}: {error}. Please report it.",
             )
         )
+
+
+def _judge_form(found: Any) -> None:
+    """Raises TypeError for what is no finding: it would be met where nobody knows whose it is."""
+    if not isinstance(found, Finding):
+        raise TypeError(f"it gives {type(found).__name__}, not Finding")
+    texts = (found.message, found.help, *(r.message for r in found.related if isinstance(r, Related)))
+    places = (found.place, *(r.place for r in found.related if isinstance(r, Related)))
+    if not (
+        all(isinstance(t, str) for t in texts)
+        and all(isinstance(p, Place) and isinstance(p.node, Node) for p in places)
+        and len(places) == 1 + len(found.related)
+        and (found.severity is None or isinstance(found.severity, Severity))
+        and (found.fix is None or isinstance(found.fix, Fix))
+    ):
+        raise TypeError("a finding has a place with a node, texts, and a severity and a fix of their types or None")
 
 
 def _landing_of(view: Any) -> Landing | None:

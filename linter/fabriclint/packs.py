@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from fabriclint.rule import Pack, Rule
+from fabriclint.rule import Pack, Rule, Severity
 
 GROUP = "fabriclint.rules"
+_CODE = re.compile(r"[A-Z]+[0-9]+")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class PackError(Exception):
@@ -28,11 +31,14 @@ def pack_of(names: tuple[str, ...] = ()) -> Pack:
     rules: dict[str, Rule] = {}
     for pack in packs:
         for rule in _rules(pack):
+            fault = None if pack is PACK else _fault(rule)
+            if fault is not None:
+                raise PackError(f"The pack '{pack.name}' has a rule that cannot be used: {fault}.")
             if rule.code in rules:
                 raise PackError(f"The pack '{pack.name}' gives the code '{rule.code}', which another pack has.")
             rules[rule.code] = rule
     every = tuple(rules.values())
-    return Pack("+".join(p.name for p in packs), lambda: every, PACK.fabric_of, frozenset(rules))
+    return Pack("+".join(str(p.name) for p in packs), lambda: every, PACK.fabric_of, frozenset(rules))
 
 
 def _found(name: str) -> Pack:
@@ -46,17 +52,36 @@ def _found(name: str) -> Pack:
         raise PackError(f"No installed package gives a rule pack '{name}' (entry points '{GROUP}'){meant}")
     try:
         pack = points[name].load()
-    except Exception as error:  # a third party's code may raise anything
+    except (Exception, SystemExit) as error:  # a third party's code may raise anything
         raise PackError(f"The rule pack '{name}' cannot be loaded: {type(error).__name__}: {error}.") from None
     if not isinstance(pack, Pack):
         raise PackError(f"The rule pack '{name}' is of type {type(pack).__name__}, not a fabriclint.rule.Pack.")
     return pack
 
 
+def _fault(rule: object) -> str | None:
+    """What is wrong with a third party's rule, in words; None for a good one."""
+    if not isinstance(rule, Rule):
+        return f"it is of type {type(rule).__name__}, not a fabriclint.rule.Rule"
+    # Types are promises that Python does not keep.
+    code, name, severity, on, check = (getattr(rule, k) for k in ("code", "name", "severity", "on", "check"))
+    if not isinstance(code, str) or not _CODE.fullmatch(code):
+        return f"its code is {code!r}, and a code is capital letters and digits, as ACME001"
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return f"the name of {code} is {name!r}, and a name is small letters, digits and dashes, as no-owner"
+    if not isinstance(severity, Severity):
+        return f"the severity of {code} is {severity!r}, not a fabriclint.rule.Severity"
+    if not isinstance(on, type):
+        return f"{code} is on {on!r}, which is no class of views"
+    if not hasattr(check, "__code__"):
+        return f"the check of {code} is no function"
+    return None
+
+
 def _rules(pack: Pack) -> Iterable[Rule]:
     try:
         return list(pack.load())
-    except Exception as error:  # a third party's code may raise anything
+    except (Exception, SystemExit) as error:  # a third party's code may raise anything
         raise PackError(
             f"The rules of the pack '{pack.name}' cannot be loaded: {type(error).__name__}: {error}."
         ) from None

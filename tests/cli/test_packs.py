@@ -111,3 +111,61 @@ def test_a_pack_that_cannot_be_used_is_said_for_pages_too(fabriclint, tmp_path, 
         ran = fabriclint(*arguments)
         assert (ran.code, ran.out) == (2, "")
         assert "cannot be loaded" in ran.err
+
+
+#: What a package may hold in place of a pack, and a word of the sentence that says so.
+BROKEN_PACKS = {
+    "ends": ("raise SystemExit(5)", "SystemExit: 5"),
+    "numbers": ("PACK = Pack('p', lambda: [1])", "of type int, not a fabriclint.rule.Rule"),
+    "code": ("PACK = Pack('p', lambda: [Rule('a|b', 'a', Severity.ERROR, Manifest, owner)])", "its code is 'a|b'"),
+    "none": ("PACK = Pack('p', lambda: [Rule(None, 'a', Severity.ERROR, Manifest, owner)])", "its code is None"),
+    "name": ("PACK = Pack('p', lambda: [Rule('A1', None, Severity.ERROR, Manifest, owner)])", "the name of A1 is None"),
+    "word": ("PACK = Pack('p', lambda: [Rule('A1', 'a', 'error', Manifest, owner)])", "the severity of A1 is 'error'"),
+    "view": ("PACK = Pack('p', lambda: [Rule('A1', 'a', Severity.ERROR, 'Manifest', owner)])", "no class of views"),
+    "check": ("PACK = Pack('p', lambda: [Rule('A1', 'a', Severity.ERROR, Manifest, None)])", "is no function"),
+}
+#: What a check may do in place of giving findings.
+BROKEN_CHECKS = {
+    "leaves": "raise SystemExit(9)",
+    "text": "yield 'x'",
+    "message": "yield Finding(Place(manifest.root), None)",
+    "help": "yield Finding(Place(manifest.root), 'x', help=5)",
+    "place": "yield Finding(manifest.root, 'x')",
+    "nowhere": "yield Finding(None, 'x')",
+    "related": "yield Finding(Place(manifest.root), 'x', related=(1,))",
+    "severity": "yield Finding(Place(manifest.root), 'x', severity='fatal')",
+    "fix": "yield Finding(Place(manifest.root), 'x', fix=5)",
+}
+
+
+def _installed(tmp_path, monkeypatch, name, text):
+    site = tmp_path / ".venv"
+    (site / "acme-1.0.dist-info").mkdir(parents=True)
+    (site / "acme-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (site / "acme-1.0.dist-info" / "entry_points.txt").write_text(f"[fabriclint.rules]\n{name} = acme_{name}:PACK\n")
+    (site / f"acme_{name}.py").write_text(PACK.partition("PACK =")[0] + text + "\n")
+    monkeypatch.syspath_prepend(str(site))
+    (tmp_path / ".fabriclint.yaml").write_text(f"packs: [{name}]\n")
+    (tmp_path / "a.yaml").write_text(OBJECT)
+
+
+@pytest.mark.parametrize("name", BROKEN_PACKS)
+def test_a_pack_of_a_wrong_shape_is_one_sentence_and_2(fabriclint, tmp_path, monkeypatch, name):
+    text, words = BROKEN_PACKS[name]
+    _installed(tmp_path, monkeypatch, name, text)
+    for arguments in (["check"], ["explain"], ["rules"], ["config", "check"]):
+        ran = fabriclint(*arguments)
+        assert ran.code == 2
+        assert ran.err.startswith("fabriclint: .fabriclint.yaml:1: ")
+        assert words in ran.err
+
+
+@pytest.mark.parametrize("name", BROKEN_CHECKS)
+def test_a_check_that_gives_no_findings_loses_itself_alone(fabriclint, tmp_path, monkeypatch, faulty, name):
+    text = f"def wrong(manifest):\n    {BROKEN_CHECKS[name]}\n    yield None\n"
+    text += "PACK = Pack('p', lambda: [Rule('ACME001', 'a', Severity.ERROR, Manifest, wrong)])"
+    _installed(tmp_path, monkeypatch, name, text)
+    ran = fabriclint("check", "-o", "concise")
+    assert ran.code == 2
+    assert "a.yaml: error: Rule ACME001 failed: " in ran.err
+    assert [line.split(":")[:2] for line in ran.out.splitlines()] == [["faulty.yaml", "11"]]
