@@ -101,7 +101,7 @@ def _unused(pod: PodView) -> Iterator[Finding]:
         then = "NVLink between nodes is not used" if sort == "IMEX channel" else "its ranks see no GPU of it"
         yield pod.finding(
             Place(node),
-            f"No container uses the claim '{name}', which brings a {sort}; {then}.",
+            f"No container uses the claim '{name}', which brings {'an' if sort[0] == 'I' else 'a'} {sort}; {then}.",
             help=f"Add 'claims: [{{name: {name}}}]' to the resources of the container that runs the ranks.",
         )
 
