@@ -56,6 +56,10 @@ class CardList:
         return [c for c in cards if self.takes(c)]
 
 
+# NCCL reads the port as a number, so that a word is 0; ports count from 1. An empty one is any port in newer releases.
+_PORTLESS = re.compile(r"[^:]+:(?:\s*[+-]?0+(?!\d)[^:]*|\s*[A-Za-z_][^:]*)(?::.*)?")
+
+
 @rule("IB008", "hca-grammar", Severity.ERROR, on=JobView, also=(Severity.WARNING,))
 def hca_grammar(job: JobView) -> Iterator[Finding]:
     """NCCL_IB_HCA is one sign (`^`, `=` or `^=`) for the whole list, then names of cards behind commas.
@@ -82,6 +86,8 @@ def hca_grammar(job: JobView) -> Iterator[Finding]:
         ~ ==mlx5_0,mlx5_1,mlx5_2,mlx5_3 => =mlx5_0,mlx5_1,mlx5_10,mlx5_11  # <-
     Bad: a blank belongs to the name (ib-jobset)
         ~ value: mlx5 => value: mlx5_0, mlx5_1  # <-
+    Bad: ports count from 1 (ib-jobset)
+        ~ value: mlx5 => value: mlx5_0:0,mlx5_1:0  # <-
     Good: behind -x the first = is the assignment (ib-mpijob)
         ~ ==mlx5_0 => ==mlx5_4
     Good: ports (ib-jobset)
@@ -120,6 +126,17 @@ def _cards(pod: WorkerPod) -> Iterator[Finding]:
             variable.place,
             f"NCCL_IB_HCA is '{text}', which excludes every card; the job runs over TCP.",
             help="Name the cards to leave out behind '^', or remove the variable.",
+        )
+        return
+    portless = [e for e in listed.entries if _PORTLESS.fullmatch(e)]
+    if portless:
+        lost = len(portless) == len(listed.entries) and not listed.excludes
+        yield pod.finding(
+            variable.place,
+            f"NCCL_IB_HCA names '{portless[0]}', and no card has such a port; "
+            + ("no card matches and the job runs over TCP." if lost else "that entry matches no card."),
+            help=f"Write '{portless[0].partition(':')[0]}', or ':1' for the first port.",
+            severity=None if lost else Severity.WARNING,
         )
         return
     yield from _doubtful(pod, variable.place, text, listed)

@@ -301,6 +301,7 @@ def _other_plugin(pod: PodView, found: tuple[str, Node, str]) -> Iterator[Findin
         f"NCCL_NET is '{pinned.value}', the plugin of another fabric than {sign} gives; NCCL does not start without it.",
         help="Take NCCL_NET out, or write the name of the network that the pod has (IB).",
         related=(Related(Place(node, on_key=True), f"The pod has {title} here."),),
+        silences=("EFA001",),
     )
 
 
