@@ -82,6 +82,8 @@ class Explained:
     rendezvous_by: str | None
     unknown: list[Unseen]
     runtime: str | None = None
+    #: What the runtime's container has and the TrainJob's own resources take away: resource, amount, place.
+    lost: list[tuple[str, str, Region]] = field(default_factory=list)
     #: The TrainJobs through which a runtime is judged, by name.
     through: list[str] = field(default_factory=list)
     fired: list[str] = field(default_factory=list)
@@ -259,6 +261,8 @@ def _judged(one: Explained, rules: list[Rule], calls: list[_Call], suppressed: s
 
 def _explained(manifest: Manifest, group: GroupView | None, view: TrainJobView | None) -> Explained:
     pods = group.pods if group is not None else []
+    lost = _lost(view)
+    made = _as_made(group, view) if lost else group
     chosen = next((p for p in pods if p.fabric is not None and p.is_worker), None)
     chosen = chosen or next((p for p in pods if p.fabric is not None), None)
     fabric = chosen.fabric if chosen is not None else None
@@ -272,20 +276,44 @@ def _explained(manifest: Manifest, group: GroupView | None, view: TrainJobView |
     if view is not None:
         kind = manifest.root.string("spec", "runtimeRef", "kind") or "ClusterTrainingRuntime"
         runtime = f"{kind} {manifest.root.string('spec', 'runtimeRef', 'name') or '?'}"
-    launch, by = _launch(group) if group is not None else (None, None)
+    launch, by = _launch(made) if made is not None else (None, None)
     return Explained(
         manifest,
         _start_of(manifest),
         fabric,
         evidence,
         contract,
-        group,
-        [_role(r) for r in group.roles] if group is not None else [],
+        made,
+        [_role(r) for r in made.roles] if made is not None else [],
         launch,
         by,
         list(_unknown(manifest, group, view)),
         runtime,
+        lost,
     )
+
+
+def _lost(view: TrainJobView | None) -> list[tuple[str, str, Region]]:
+    """The devices that a TrainJob's resources take from its runtime's container: rules judge the pods as they are meant."""
+    if view is None or view.runtime is None or view.meant is None:
+        return []
+    from fabriclint.trainer.mended import lost_devices, worker_of
+
+    found = lost_devices(view.manifest.root, worker_of(view.runtime.root), view.spoken or view.version)
+    return [(name, getattr(node, "text", ""), locate(Place(node, on_key=True))) for name, node in found.items()]
+
+
+def _as_made(group: GroupView | None, view: TrainJobView | None) -> GroupView | None:
+    """The group of the pods that are really made, without what the TrainJob loses; the one that is meant if none are."""
+    resolved = view.resolved if view is not None else None
+    if group is None or view is None or resolved is None or resolved.intended is None or not group.pods:
+        return group
+    from fabriclint.engine import make_job
+    from fabriclint.kinds import jobset_sites
+    from fabriclint.workload import Workload
+
+    workload = Workload(view.manifest, jobset_sites(resolved.intended), resolved.intended, resolved, view.landing)
+    return make_job(workload, group.pods[0].lookup, None, group.contract).group
 
 
 def _start_of(manifest: Manifest) -> Region:

@@ -15,7 +15,7 @@ GOLDEN = ROOT / "tests" / "data" / "group" / "explain"
 CASES = sorted(p.stem for p in GOLDEN.glob("*.yaml"))
 KEYS = {
     "object", "path", "line", "fabric", "declared", "contract", "evidence", "nodes", "gpus", "ranks", "multi_node",
-    "groups", "launch", "unknown", "rules",
+    "lost", "groups", "launch", "unknown", "rules",
 }  # fmt: skip
 
 
@@ -110,6 +110,41 @@ def test_a_trainjob_gives_the_group_that_its_runtime_makes() -> None:
     assert (trainjob["nodes"], trainjob["gpus"]) == (2, 16)
     assert trainjob["groups"][0]["environment"]["PET_NNODES"] == "2"
     assert "PET_MASTER_ADDR" in trainjob["groups"][0]["injected"]
+
+
+def test_a_job_that_loses_its_gpus_is_shown_without_them() -> None:
+    found = workloads("examples/eks-efa/broken", cwd=ROOT)
+    trainjob = next(w for w in found if w["object"]["kind"] == "TrainJob")
+    assert (trainjob["nodes"], trainjob["gpus"], trainjob["groups"][0]["gpus"]) == (2, 0, 0)
+    assert [(one["resource"], one["amount"]) for one in trainjob["lost"]] == [("nvidia.com/gpu", "8")]
+    assert trainjob["groups"][0]["devices"] == {"vpc.amazonaws.com/efa": 32}
+    # torch counts the CPUs then, of which none is asked for.
+    assert trainjob["groups"][0]["environment"]["PET_NPROC_PER_NODE"] == "1"
+    shown = explain("examples/eks-efa/broken", "--isolated", cwd=ROOT).stdout
+    assert "job         2 nodes, no GPUs; 2 ranks\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("base", "rows"),
+    [
+        ("run-jaxjob", ["2 nodes x 1 GPU = 2 GPUs", "proteins-worker-0:6666 (set by the training-operator)"]),
+        ("run-xgboostjob", ["3 nodes x 1 GPU = 3 GPUs", "credit-master-0:9999 (set by the training-operator)"]),
+        ("run-paddlejob", ["only at run time, in PADDLE_MASTER (set by the training-operator)"]),
+        ("run-mpijob-exec", ["mpi: 2 nodes, 1 process on each", "OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh"]),
+        ("run-rayjob", ["by KubeRay; no address is asked of the file", "worker 'gpu': 2 pods, 1 GPU"]),
+        ("run-volcano", ["speech-master-0.speech:23456 (set by Volcano)", "WORLD_SIZE=3 RANK=0"]),
+        ("run-statefulset", ["engine-0.engine:29400 (said by the command)", "2 pods, engine-0 .. engine-1"]),
+        (
+            "run-indexed",
+            ["stars-0.stars:29500 (said by the command)", "set by the Job controller: JOB_COMPLETION_INDEX"],
+        ),
+        ("run-workflow", ["stars-master-0:23456 (set by the training-operator)"]),
+        ("nccl-mpijob", ["sshd starts the ranks", "; forwarded to the ranks: "]),
+    ],
+)
+def test_what_is_said_of_a_group_is_what_its_controller_makes(base: str, rows: list[str]) -> None:
+    shown = explain(f"tests/bases/{base}.yaml", "--isolated", cwd=ROOT).stdout
+    assert [row for row in rows if row not in shown] == []
 
 
 def test_standard_input_is_explained() -> None:

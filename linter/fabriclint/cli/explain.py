@@ -99,6 +99,7 @@ def _workload(e: Explained) -> dict[str, Any]:
         "contract": e.contract,
         "evidence": [{"path": r.uri, "line": r.line, "signal": signal} for r, signal in e.evidence],
         **_totals(e),
+        "lost": [{"resource": n, "amount": a, "path": r.uri, "line": r.line} for n, a, r in e.lost],
         "groups": [_group(role) for role in e.groups],
         "launch": None
         if launch is None
@@ -182,6 +183,7 @@ def _block(e: Explained) -> list[str]:
     if e.runtime is not None:
         lines += _rows("runtime", [e.runtime])
     lines += _rows("job", [_job(e)])
+    lines += _rows("lost", [f"{name} {amount}, which the runtime has{_at(at, e)}" for name, amount, at in e.lost])
     lines += _rows("groups", [_role_line(r) for r in e.groups])
     lines += _rows("rendezvous", [_rendezvous(e)])
     lines += _rows("launch", [_launch(e)])
@@ -219,7 +221,7 @@ def _count(value: object, one: str, many: str) -> str:
 
 def _job(e: Explained) -> str:
     group = e.group
-    if group is None:
+    if group is None or not group.roles:
         return ""
     if group.suspended:
         return "suspended: no pods until it is resumed"
@@ -229,6 +231,8 @@ def _job(e: Explained) -> str:
         text += f" x {_count(each, 'GPU', 'GPUs')}"
         if _number(gpus) is not None:
             text += f" = {gpus} GPUs"
+    elif each == 0:
+        text += "" if any(r.pod.is_worker for r in group.ranks_on) else ", no GPUs"
     elif each is None:
         text += f", {_count(gpus, 'GPU', 'GPUs')} (not the same number on each)"
     elif _number(each) is None:
@@ -244,7 +248,8 @@ def _job(e: Explained) -> str:
 
 def _title(role: RoleSeen) -> str:
     """The role as the controller labels it, with the file's own name where that says more."""
-    return role.role if role.name.lower() in (role.role, "worker") else f"{role.role} '{role.name}'"
+    same = role.name.lower() in (role.role.lower(), "worker")
+    return role.role if same else f"{role.role} '{role.name}'"
 
 
 def _role_line(role: RoleSeen) -> str:
@@ -276,7 +281,10 @@ def _rendezvous(e: Explained) -> str:
     named = next((n for n in group.address for r in group.ranks_on if n in r.injected), None)
     if host is None and named is not None:
         return f"in {named} (set by {group.maker}, another one in each group)"
-    return "no address is said in the file" if host is None else "at an address that is known only at run time"
+    if host is None:
+        return "no address is said in the file"
+    known = "at an address that is known only at run time"
+    return known if named is None else f"{known}, in {named} (set by {group.maker})"
 
 
 def _launch(e: Explained) -> str:

@@ -100,6 +100,6 @@ def rendezvous(group: GroupView) -> tuple[str | Unknown | None, str | Unknown | 
                 head, colon, tail = value.rpartition(":")
                 if colon and tail.isdecimal():
                     return head, port or tail
-                port_value = values.get(name.replace("_ADDR", "_PORT").replace("_ADDRESS", "_PORT"))
+                port_value = values.get(name.removesuffix("ESS").removesuffix("_ADDR") + "_PORT")
                 return value, port or (port_value if isinstance(port_value, str) else None)
     return host, port
