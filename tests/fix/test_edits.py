@@ -252,6 +252,7 @@ JSON = '{\n  "a": {"b": 1},\n  "c": [\n    1,\n    2\n  ],\n  "d": {}\n}\n'
         (JSON, lambda r: RenameKey(r.at("d"), "z"), '-   "d": {}\n+   "z": {}'),
         ('{"a":{"b":1,"c":2}}', lambda r: AddField(r, ("a", "x"), True),
          '- {"a":{"b":1,"c":2}}\n+ {"a":{"b":1,"c":2,"x":true}}'),
+        ('{"a": {\n  "b": 1\n}}', lambda r: Remove(r.at("a", "b")), '- {"a": {\n+ {"a": {}}\n-   "b": 1\n- }}'),
         ('{"a":{"b":1}}', lambda r: AddField(r, ("a", "x"), "y"), '- {"a":{"b":1}}\n+ {"a":{"b":1,"x":"y"}}'),
     ],
 )  # fmt: skip

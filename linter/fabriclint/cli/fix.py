@@ -117,7 +117,12 @@ def _print_diff(request: Request, mended: Mended, report: Report, write: Callabl
     from fabriclint.finding import Severity
 
     for uri in sorted(mended.after):
-        sys.stdout.write(unified(uri, mended.before[uri], mended.after[uri]))
+        encoding, bom = mended.encodings[uri]
+        if encoding != "utf-8":
+            say(f"{uri}: note: The file is {encoding[:6].upper()}, of which no program applies a diff; --fix mends it.")
+            continue
+        mark = "\ufeff" if bom else ""
+        sys.stdout.write(unified(uri, mark + mended.before[uri], mark + mended.after[uri]))
     for line in _told(mended, set(), listed=request.options.show_fixes):
         say(line.replace("Fixed", "Would fix", 1))
     failed = [n for n in report.notifications if n.level == "error"]

@@ -16,7 +16,7 @@ def unified(path: str, before: str, after: str) -> str:
     """The diff, line breaks as they are in the file; empty for equal texts."""
     old, new = _lines(before), _lines(after)
     hunks = list(_hunks(_changes(old, new)))
-    out = [f"--- a/{path}\n", f"+++ b/{path}\n"] if hunks else []
+    out = [f"--- {_named('a', path)}\n", f"+++ {_named('b', path)}\n"] if hunks else []
     for hunk in hunks:
         first, last = hunk[0], hunk[-1]
         start, end = max(first[0] - _CONTEXT, 0), min(last[1] + _CONTEXT, len(old))
@@ -31,6 +31,20 @@ def unified(path: str, before: str, after: str) -> str:
             at = b
         out += [f" {line}" for line in old[at:end]]
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in out)
+
+
+def _named(side: str, path: str) -> str:
+    """A file's name as git writes it: quoted where it could not be read otherwise, a tab behind one with blanks."""
+    name = f"{side}/{path}"
+    if name.isprintable() and not set(name) & {'"', "\\"}:
+        return f"{name}\t" if " " in name else name
+    quoted = []
+    for byte in name.encode("utf-8", "surrogateescape"):
+        if chr(byte) in '"\\':
+            quoted.append(f"\\{chr(byte)}")
+        else:
+            quoted.append(chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")
+    return f'"{"".join(quoted)}"'
 
 
 def _lines(text: str) -> list[str]:

@@ -353,7 +353,7 @@ class _Editor:
         slot = slots[index]
         if parent.flow:
             if len(slots) == 1:
-                return [Edit(slot.start, slot.end, "")]
+                return [self.only_removed(parent, slot)]
             if index > 0:
                 return [Edit(slots[index - 1].end, slot.end, "")]
             return [Edit(slot.start, slots[1].start, "")]
@@ -362,6 +362,14 @@ class _Editor:
         if not self.own_line(slot.start):
             return [self.first_removed(slot, slots[index + 1])] if index + 1 < len(slots) else self.refuse_first()
         return [self.lines(slot)]
+
+    def only_removed(self, parent: Mapping | Sequence, slot: _Slot) -> Edit:
+        """The only entry of a flow collection, with the blanks and the comma between the brackets where no more is there."""
+        opened, closed = self.text[parent.start : parent.start + 1], self.text[parent.end - 1 : parent.end]
+        beside = self.text[parent.start + 1 : slot.start] + self.text[slot.end : parent.end - 1]
+        if opened + closed in ("{}", "[]") and beside.strip() in ("", ","):
+            return Edit(parent.start + 1, parent.end - 1, "")
+        return Edit(slot.start, slot.end, "")
 
     def refuse_first(self) -> list[Edit]:
         raise RefusedError("it shares its line with another key")

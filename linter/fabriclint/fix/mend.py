@@ -19,7 +19,8 @@ _PASSES = 10
 class Mended:
     """What was fixed: for each path the text before and after, and the findings that were mended.
 
-    `texts` are the texts after, as the bytes to write; `report` is what is left.
+    `texts` are the texts after, as the bytes to write; `report` is what is left. `encodings`: by path, and whether
+    the file has a byte order mark, which is no part of its text.
     """
 
     report: Report
@@ -28,6 +29,7 @@ class Mended:
     texts: dict[str, bytes] = field(default_factory=dict)
     fixed: list[ReportedFinding] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
+    encodings: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
 
 def mend(lint: Callable[[dict[str, bytes]], Report], *, unsafe: bool) -> Mended:
@@ -36,14 +38,13 @@ def mend(lint: Callable[[dict[str, bytes]], Report], *, unsafe: bool) -> Mended:
     `lint` is given the texts that stand in for files, by path.
     """
     mended = Mended(lint({}))
-    encodings: dict[str, tuple[str, bool]] = {}
     for _ in range(_PASSES):
         chosen = _chosen(mended.report, unsafe=unsafe)
         if not chosen:
             break
         for _, plan in chosen:
             for part in plan.parts:
-                encodings.setdefault(part.source.uri, (part.source.encoding, part.source.bom))
+                mended.encodings.setdefault(part.source.uri, (part.source.encoding, part.source.bom))
         texts, made = combine([plan for _, plan in chosen], Planner())
         if not texts:
             break
@@ -53,7 +54,7 @@ def mend(lint: Callable[[dict[str, bytes]], Report], *, unsafe: bool) -> Mended:
         for path, text in texts.items():
             mended.before.setdefault(path, mended.report.sources[path])
             mended.after[path] = text
-            mended.texts[path] = encode(text, *encodings[path])
+            mended.texts[path] = encode(text, *mended.encodings[path])
         mended.report = lint(mended.texts)
     return mended
 
