@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fabriclint.config_file import ConfigError, ConfigFile, read_config_file
-from fabriclint.disk import exists, is_file, is_folder, real
+from fabriclint.disk import exists, is_file, is_folder, is_link, real
 
 __all__ = [
     "DEFAULT_TRAINER",
@@ -139,7 +139,7 @@ def find_config(start: Path) -> Path | None:
         for name in (".fabriclint.yaml", ".fabriclint.yml"):
             config = folder / name
             # A link that leads nowhere is a configuration that cannot be read, not none.
-            if is_file(config) or (os.path.islink(config) and not exists(config)):  # noqa: PTH114
+            if is_file(config) or (is_link(config) and not exists(config)):
                 return config
         project = folder / "pyproject.toml"
         if is_file(project) and _has_table(project):

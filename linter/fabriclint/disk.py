@@ -2,7 +2,7 @@
 or a folder may not be entered."""
 
 # pathlib's own questions raise there.
-# ruff: noqa: PTH110, PTH112, PTH113
+# ruff: noqa: PTH110, PTH112, PTH113, PTH114
 from __future__ import annotations
 
 import os
@@ -17,6 +17,11 @@ def is_file(path: Path | str) -> bool:
 def is_folder(path: Path | str) -> bool:
     """Whether a folder can be seen there."""
     return os.path.isdir(path)
+
+
+def is_link(path: Path | str) -> bool:
+    """Whether a link stands there, wherever it leads."""
+    return os.path.islink(path)
 
 
 def exists(path: Path | str) -> bool:

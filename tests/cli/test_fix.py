@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -227,3 +228,39 @@ def test_files_that_were_not_given_are_not_written(fabriclint, tmp_path, faulty,
     )
     fabriclint("check", "--unsafe-fixes", "job.yaml")
     assert faulty.read_text() == faulty_text
+
+
+def test_a_file_and_a_link_to_it_are_one_file(fabriclint, faulty, tmp_path):
+    (tmp_path / "another.yaml").symlink_to("faulty.yaml")
+    assert fabriclint("check", "--diff", "another.yaml", "faulty.yaml").out.count("+++ b/") == 1
+    ran = fabriclint("check", "--fix", "another.yaml", "faulty.yaml")
+    assert (ran.code, ran.err) == (0, "")
+    assert (tmp_path / "another.yaml").is_symlink()
+
+
+def test_a_name_as_long_as_may_be_is_written(fabriclint, tmp_path, faulty_text):
+    path = tmp_path / ("n" * 250 + ".yaml")
+    path.write_text(faulty_text)
+    assert fabriclint("check", "--fix").code == 0
+    assert path.read_text() != faulty_text
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
+def test_the_owner_stays(fabriclint, faulty):
+    os.chown(faulty, 1234, 4321)
+    assert fabriclint("check", "--fix").code == 0
+    assert (faulty.stat().st_uid, faulty.stat().st_gid) == (1234, 4321)
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_beside_it(
+    fabriclint, faulty, faulty_text, monkeypatch, tmp_path
+):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {p.name for p in tmp_path.iterdir()}
+    monkeypatch.setattr("shutil.copymode", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fabriclint("check", "--fix")
+    assert faulty.read_text() == faulty_text
+    assert {p.name for p in tmp_path.iterdir()} == before

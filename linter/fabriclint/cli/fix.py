@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabriclint.cli.check import Request, UsageError, report_of
 from fabriclint.cli.said import complain, say
-from fabriclint.disk import real
+from fabriclint.disk import is_link, real
 from fabriclint.fix.diff import unified
 from fabriclint.fix.mend import Mended, encode, mend
 
@@ -59,7 +59,7 @@ def _write(request: Request, mended: Mended) -> dict[str, str]:
     """Write the files; returns a sentence for each that could not be, by its path."""
     paths = {found.uri: found.path for _, listed in request.groups for found in listed}
     failed: dict[str, str] = {}
-    for uri in sorted(mended.after):
+    for uri in _by_file(request, mended):
         path = real(paths[uri])
         try:
             data = path.read_bytes()
@@ -72,6 +72,15 @@ def _write(request: Request, mended: Mended) -> dict[str, str]:
     return failed
 
 
+def _by_file(request: Request, mended: Mended) -> list[str]:
+    """The mended paths, one for each file: a link may have been named beside what it leads to."""
+    paths = {found.uri: found.path for _, listed in request.groups for found in listed}
+    files: dict[object, str] = {}
+    for uri in sorted(mended.after, key=lambda uri: (uri in paths and is_link(paths[uri]), uri)):
+        files.setdefault(real(paths[uri]) if uri in paths else uri, uri)
+    return sorted(files.values())
+
+
 def _decoded(data: bytes) -> str | None:
     from fabriclint.source import read_source
 
@@ -80,15 +89,20 @@ def _decoded(data: bytes) -> str | None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Through a file beside it, so that a full disk leaves the old one whole; the mode bits stay."""
+    """Through a file beside it, so that a full disk leaves the old one whole; mode bits and owner stay."""
+    import contextlib
     import os
     import shutil
     import tempfile
 
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, beside = tempfile.mkstemp(prefix=".fabriclint-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
+        old = path.stat()
+        if hasattr(os, "chown"):
+            with contextlib.suppress(OSError):  # a file of others that one may write, in a folder of one's own
+                os.chown(beside, old.st_uid, old.st_gid)
         shutil.copymode(path, beside)
         Path(beside).replace(path)
     except BaseException:
@@ -116,7 +130,7 @@ def _print_diff(request: Request, mended: Mended, report: Report, write: Callabl
     """The unified diff on stdout; 1 when there is one or a finding counts, 0 otherwise, 2 as without --diff."""
     from fabriclint.finding import Severity
 
-    for uri in sorted(mended.after):
+    for uri in _by_file(request, mended):
         encoding, bom = mended.encodings[uri]
         if encoding != "utf-8":
             say(f"{uri}: note: The file is {encoding[:6].upper()}, of which no program applies a diff; --fix mends it.")
