@@ -249,7 +249,7 @@ def fabric_needs_runtime(view: TrainJobView) -> Iterator[Finding]:
             related=tuple(
                 Related(Place(e.node, on_key=isinstance(e.node.key, str)), f"Also: {e.signal}.") for e in own[1:3]
             ),
-            silences=("TCPXO*", "TCPX*", "TRN003", "TRN008", "TRN012", "POD008", "POD003", "FIT*"),
+            silences=("TCPXO*", "TCPX*", "TRN003", "TRN008", "TRN012", "POD001", "POD002", "POD003", "POD008", "FIT*"),
         )
         return
 
