@@ -92,11 +92,17 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
                 continue
             meta_path = row.get("meta")
             if meta_path is not None:
-                found = root.at(*_bind(meta_path, stars))
-                metadata = found if isinstance(found, Mapping) else None
+                metadata = _metadata(root, meta_path, stars)
             else:
                 metadata = node.mapping("metadata") if form == "template" else None
-            if form == "container":
+            if "step of" in row:
+                from fabriclint.own_shapes import step_pod
+
+                workflow, template = root.mapping(*row["step of"].split("/")[1:]), node.parent
+                if workflow is None or not isinstance(template, Mapping):
+                    continue
+                spec = step_pod(workflow, template, spec)
+            elif form == "container":
                 spec = _as_pod_spec(spec, {}, [spec])
             elif "containers" in row:
                 held = [c for p in row["containers"] for c, _ in matches(spec, p) if isinstance(c, Mapping)]
@@ -115,7 +121,19 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
             runs_ranks = isinstance(found_flag, Scalar) and found_flag.value is True
             if root.string("apiVersion") in row.get("ranks_by_limits", ()):
                 runs_ranks = _limits_gpus(spec)
-            yield PodSite(node, spec, metadata, form, role, pods, name, together, owner, runs_ranks)
+            part = name if row.get("part") == "owner" else row.get("part", "")
+            yield PodSite(node, spec, metadata, form, role, pods, name, together, owner, runs_ranks, part)
+
+
+def _metadata(root: Mapping, paths: str | list[str], stars: list[str | int]) -> Mapping | None:
+    """What reaches the pods of labels and annotations: of several places the first wins."""
+    found = [root.at(*_bind(path, stars)) for path in ([paths] if isinstance(paths, str) else paths)]
+    there = [n for n in found if isinstance(n, Mapping)]
+    if len(there) < 2:
+        return there[0] if there else None
+    from fabriclint.own_shapes import over
+
+    return over(there)
 
 
 def _limits_gpus(spec: Mapping) -> bool:

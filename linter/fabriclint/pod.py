@@ -476,7 +476,7 @@ class PodView:
         """Pods with GPUs in the job (the group) this pod belongs to."""
         total = 0
         for pod in self.siblings:
-            if not pod.is_worker:
+            if not pod.is_worker or pod.site.part != self.site.part:
                 continue
             if pod.site.pods is None:
                 return 1

@@ -49,6 +49,8 @@ class PodSite:
     owner: Mapping | None = None
     #: A launcher that runs ranks as well (runLauncherAsWorker).
     runs_ranks: bool = False
+    #: Templates of one object that work apart (engines of a service) are of different parts; a job is one.
+    part: str = ""
 
 
 class Landing(Protocol):

@@ -61,6 +61,8 @@ def image_mismatch(job: JobView) -> Iterator[Finding]:
         if worker is None or not isinstance(image, str) or node is None or isinstance(worker.gpus, Unknown):
             continue
         for other in roles[:index]:
+            if other.site.part != pod.site.part:
+                continue
             first = other.worker
             theirs, place = (first.image, first.image_node) if first is not None else (None, None)
             if first is None or not isinstance(theirs, str) or place is None or first.gpus != worker.gpus:

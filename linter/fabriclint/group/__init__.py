@@ -321,11 +321,19 @@ class GroupView:
         """The roles that start ranks elsewhere."""
         return [r for r in self.roles if r.pod.role is PodRole.LAUNCHER]
 
+    @cached_property
+    def widest(self) -> list[RoleGroup]:
+        """The roles with ranks of the part with the most pods: the engines of a service work apart, a job is one part."""
+        parts: dict[str, list[RoleGroup]] = {}
+        for role in self.ranks_on:
+            parts.setdefault(role.pod.site.part, []).append(role)
+        return max(parts.values(), key=_pods_in, default=[])
+
     @property
     def nodes(self) -> int | Unknown:
         """Pods that run ranks, in one job."""
         total = 0
-        for role in self.ranks_on:
+        for role in self.widest:
             if role.pod.site.pods is None:
                 return 1
             if isinstance(role.pods, Unknown):
@@ -347,7 +355,7 @@ class GroupView:
     @property
     def gpus_per_node(self) -> int | Unknown | None:
         """GPUs of each pod that runs ranks; None when roles differ."""
-        counts = {r.gpus for r in self.ranks_on}
+        counts = {r.gpus for r in self.widest}
         if UNKNOWN in counts:
             return UNKNOWN
         return counts.pop() if len(counts) == 1 else (None if counts else 0)
@@ -356,7 +364,7 @@ class GroupView:
     def gpus(self) -> int | Unknown:
         """GPUs of one job."""
         total = 0
-        for role in self.ranks_on:
+        for role in self.widest:
             if isinstance(role.pods, Unknown) or isinstance(role.gpus, Unknown):
                 return UNKNOWN
             total += role.pods * role.gpus
@@ -441,6 +449,11 @@ class GroupView:
         if namespace is not None and rest[0] != namespace:
             return False
         return len(rest) == 1 or rest[1] == "svc"
+
+
+def _pods_in(roles: list[RoleGroup]) -> int:
+    """How many pods the roles have; a number that is not known counts as more than any other."""
+    return sum(1 << 40 if isinstance(r.pods, Unknown) else r.pods for r in roles if r.pod.site.pods is not None)
 
 
 def group_of(job: JobView) -> GroupView:
