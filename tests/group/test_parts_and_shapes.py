@@ -6,7 +6,7 @@ import pytest
 
 from fabriclint.engine import WorkspaceLookup, builtin_pack, make_job, read_workspace
 from fabriclint.kinds import workload_of
-from fabriclint.node import Mapping
+from fabriclint.node import UNKNOWN, Mapping
 from fabriclint.views import JobView
 
 GPUS = "resources: {limits: {nvidia.com/gpu: 8}}"
@@ -143,3 +143,44 @@ def test_a_scheduled_spark_application_has_the_pods_of_its_template() -> None:
     )
     assert isinstance(made.pods[0].metadata, Mapping)
     assert list(made.pods[0].annotations) == ["a.example/net"]
+
+
+CLIQUES = f"""apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {{name: chat}}
+spec:
+  replicas: 1
+  template:
+    podCliqueScalingGroups: [{{name: engine, cliqueNames: [decode]}}]
+    cliques:
+      - name: decode
+        spec:
+          replicas: 2
+          podSpec:
+            containers:
+              - name: engine
+                image: registry.example/chat:1
+                {GPUS}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "maker", "names"),
+    [
+        (CLIQUES, "Grove", ["GROVE_HEADLESS_SERVICE", "GROVE_PCLQ_POD_INDEX", "GROVE_PCSG_INDEX"]),
+        (CLIQUES.replace("podCliqueScalingGroups", "other"), "Grove", ["GROVE_PCLQ_POD_INDEX"]),
+        (ROLES, "LeaderWorkerSet", ["LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE"]),
+    ],
+    ids=["Grove", "Grove without a scaling group", "DisaggregatedSet"],
+)
+def test_names_that_a_controller_sets_are_known_without_their_values(text: str, maker: str, names: list[str]) -> None:
+    group = job(text).group
+    assert group.maker == maker
+    assert set(names) <= set(group.roles[0].injected)
+    assert ("GROVE_PCSG_INDEX" in group.roles[0].injected) is ("GROVE_PCSG_INDEX" in names)
+    assert all(value is UNKNOWN for value in group.roles[0].injected.values())
+
+
+@pytest.mark.parametrize("text", [SERVICES], ids=["Dynamo"])
+def test_engines_that_their_controller_brings_together_need_no_address_in_the_file(text: str) -> None:
+    assert job(text).group.own_rendezvous
