@@ -27,6 +27,12 @@ _MARKER = re.compile(r"^# fabriclint-snapshot v1 (\S+) (collected|forbidden|abse
 _TABLE = re.compile(r"\A(?:NAME|NAMESPACE)[ \t]+[A-Z]+|\AName:[ \t]+\S")
 
 
+#: Far below what a thread's stack holds, far above any object.
+_DEEPEST = 2000
+_BRACKET = re.compile(r"[\[\]{}]")
+_DEEP_BLOCK = re.compile(rf"^(?: {{{_DEEPEST}}}|(?: *[-?] ){{{_DEEPEST // 10}}})", re.MULTILINE)
+
+
 class SnapshotError(Exception):
     """A snapshot that cannot be used; the text is a sentence that names the file."""
 
@@ -239,13 +245,35 @@ def _take(value: object, into: _Contents, kept: set[str], *, inside: bool = Fals
             into.collected.add(kind)
 
 
+def _nested(name: str) -> SnapshotError:
+    return SnapshotError(f"The snapshot '{name}' is nested deeper than any object of Kubernetes; take it anew.")
+
+
+def _too_deep(text: str) -> bool:
+    """Whether the YAML may be nested so deep that libyaml's reader, which calls itself, ends the process."""
+    if _DEEP_BLOCK.search(text) is not None:
+        return True
+    if text.count("[") + text.count("{") < _DEEPEST:
+        return False
+    depth = 0
+    for bracket in _BRACKET.finditer(text):
+        depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
 def _documents(text: str, name: str) -> Iterator[object]:
     if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         try:
             yield json.loads(text.lstrip("\ufeff"))
             return
-        except (ValueError, RecursionError):
+        except RecursionError:
+            raise _nested(name) from None
+        except ValueError:
             pass  # a stream of JSON objects, or YAML in flow style
+    if _too_deep(text):
+        raise _nested(name)
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -283,6 +311,11 @@ def read_text(text: str, name: str, into: _Contents) -> None:
         into.collected.add(_kinds()[resource])
 
 
+def _decoded(data: bytes) -> str:
+    """UTF-8, or the UTF-16 that PowerShell's `>` writes."""
+    return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
+
+
 def load(path: str | Path) -> Snapshot:
     """The snapshot in a file or folder. Raises SnapshotError with a sentence for the user."""
     root = Path(path)
@@ -297,7 +330,7 @@ def load(path: str | Path) -> Snapshot:
         else:
             files = [root]
         for file in files:
-            text = file.read_bytes().decode("utf-8-sig", "replace")
+            text = _decoded(file.read_bytes())
             if text.strip() or file == root:
                 read_text(text, str(file), into)
     except OSError as error:
