@@ -72,7 +72,7 @@ def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
     given = settings.for_path(manifest.uri).trainer_version_set
     product = "Trainer " if manifest.group in _TRAINER_GROUPS else ""
     for fault in _faults(manifest, settings):
-        if fault.kind == "duplicate" or fault.moves_to is not None:
+        if fault.kind == "duplicate" or _misplaced(fault):
             continue  # DOC012 and DOC007 say these
         severity = Severity.ERROR
         message = fault.message
@@ -99,6 +99,11 @@ def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
         yield Finding(_place(fault), message, help=help_text, severity=severity, fix=fix)
     if not manifest.partial:
         yield from _empty_resources(manifest)
+
+
+def _misplaced(fault: SchemaFault) -> bool:
+    """Whether a field is known at another level, and at this one in no release."""
+    return fault.moves_to is not None and fault.newer is None and fault.older is None
 
 
 def _empty_resources(manifest: Manifest) -> Iterator[Finding]:
@@ -130,6 +135,8 @@ def unsupported_api_version(manifest: Manifest) -> Iterator[Finding]:
     Silent: the same kind's name in groups that are not these projects' own.
     Bad: the name Trainer's API had before its first release (trainer-shipped)
         ~ apiVersion: trainer.kubeflow.org/v1alpha1 => apiVersion: kubeflow.org/v2alpha1 # <-
+    Bad: a group that has no such kind (job)
+        ~ apiVersion: batch/v1 => apiVersion: v1 # <-
     Bad: a version that no JobSet serves (tcpxo-jobset)
         ~ apiVersion: jobset.x-k8s.io/v1alpha2 => apiVersion: jobset.x-k8s.io/v1 # <-
     Good: the served one (trainer-shipped)
@@ -162,6 +169,14 @@ def unsupported_api_version(manifest: Manifest) -> Iterator[Finding]:
                     severity=Severity.WARNING if name == "old" else Severity.ERROR,
                 )
                 return
+    home = table["homes"].get(kind)
+    if home is not None and api != home and group in table["core groups"]:
+        yield Finding(
+            Place(node),
+            f"'{api}' has no kind {kind}; the API server knows no such kind.",
+            help=f"Write '{home}'.",
+        )
+        return
     for row in table["strict"]:
         if row["group"] == group and kind in row["kinds"]:
             served = {v for release in index()[group, kind] for v in release.versions}
@@ -189,6 +204,14 @@ def wrong_level(manifest: Manifest, settings: Any) -> Iterator[Finding]:
           image: registry.example/evaluate:1.4
         + tolerations: # <-
         +   - operator: Exists
+    Bad: a field of the pod in the spec of the Job around it (run-jobset)
+          parallelism: 2
+        + nodeSelector: {pool: batch} # <-
+    Bad: an annotation of the set on its pods (run-leaderworkerset)
+          workerTemplate:
+        +   metadata:
+        +     annotations:
+        +       leaderworkerset.sigs.k8s.io/exclusive-topology: rack # <-
     Bad: an annotation that acts on pods, on the Job (job)
         @@ name: evaluate
         + annotations:
@@ -207,11 +230,35 @@ def wrong_level(manifest: Manifest, settings: Any) -> Iterator[Finding]:
     Source: published CRDs of the operators; kubernetes/api v0.35 core/v1.
     """
     for fault in _faults(manifest, settings):
-        if fault.moves_to is not None and fault.newer is None and fault.older is None:
+        if fault.moves_to is not None and _misplaced(fault):
             target = ".".join(str(s) for s in fault.moves_to if not isinstance(s, int))
             yield Finding(_place(fault), fault.message, help=f"Move it to '{target}'.")
     if not manifest.partial:
         yield from _annotations(manifest)
+        yield from _of_the_object(manifest)
+
+
+def _of_the_object(manifest: Manifest) -> Iterator[Finding]:
+    """Annotations that a controller reads on its object, standing on a pod template.
+
+    Source: kubernetes-sigs/lws@2161f38 pkg/controllers/pod_controller.go (the leader gets the affinity, its workers none).
+    """
+    from fabriclint.kinds import workload_of
+    from fabriclint_schemas.load import served_versions
+
+    names = served_versions()["on_object"].get(manifest.kind, ())
+    workload = workload_of(manifest) if names else None
+    own = manifest.root.at("metadata", "annotations")
+    for site in workload.sites if workload is not None else ():
+        holder = site.metadata.mapping("annotations") if site.metadata is not None else None
+        for key, node in holder.fields.items() if holder is not None else ():
+            if key in names and not (isinstance(own, Mapping) and key in own.fields):
+                yield Finding(
+                    Place(node, on_key=True),
+                    f"The annotation '{key}' is read on the {manifest.kind} itself and stands on a pod template: the pods of a "
+                    "group are not kept together.",
+                    help=f"Move it to the metadata of the {manifest.kind}.",
+                )
 
 
 def _annotations(manifest: Manifest) -> Iterator[Finding]:

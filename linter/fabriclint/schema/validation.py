@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from fabriclint.node import Mapping
 from fabriclint.schema.fault import SchemaFault
+
+if TYPE_CHECKING:
+    from fabriclint_schemas.load import Schema
 
 _CORE_GROUPS = ("", "apps", "batch")
 _CORE_KINDS = {
@@ -81,13 +85,13 @@ def _validate(root: Mapping, group: str, version: str, kind: str, release: str |
         older = [r.name for r in found[:at] if accepts(r.name, fault)]
         if newer or older:
             fault = replace(fault, newer=newer[0] if newer else None, older=older[-1] if older else None)
-        elif fault.kind == "unknown-field" and _newer_kubernetes(fault):
+        elif fault.kind == "unknown-field" and _newer_kubernetes(schema, fault):
             fault = replace(fault, newer="newer Kubernetes")
         told.append(fault)
     return told
 
 
-def _newer_kubernetes(fault: SchemaFault) -> bool:
+def _newer_kubernetes(schema: Schema, fault: SchemaFault) -> bool:
     """Whether a field of a pod is unknown only because the kind's definition is older than the pod API."""
     from fabriclint.schema.core import pod_template
     from fabriclint.schema.walk import field_at
@@ -95,5 +99,6 @@ def _newer_kubernetes(fault: SchemaFault) -> bool:
     path = [str(s) for s in fault.path]
     for index in range(len(path) - 1, 0, -1):
         if path[index] == "spec" and path[index - 1].lower().endswith("template"):
-            return field_at(pod_template(), path[index:])
+            pods = field_at(schema, [*path[: index + 1], "containers"])  # not the template of a Job around them
+            return pods and field_at(pod_template(), path[index:])
     return False
