@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabriclint.finding import Place
 from fabriclint.launch import read_launch
+from fabriclint.launch.expansion import arguments
 from fabriclint.node import UNKNOWN, Scalar, Unknown
 from fabriclint.pod import StartText, Variable
 
@@ -48,10 +49,14 @@ def read(container: ContainerView) -> StartText:
         return UNKNOWN if env.open else None
 
     argv = [w.text for w in words]
-    launch = read_launch(argv, environment)
+    launch = read_launch(argv, environment, words=arguments(argv, environment))
     if not launch.programs and _UNSET_ENDS.search(container.start_text):
         # `set -u` ends at a name that nothing in view sets: the image, or a template, may well set it.
-        launch = read_launch(argv, lambda name: UNKNOWN if (value := environment(name)) is None else value)
+        launch = read_launch(
+            argv,
+            lambda name: UNKNOWN if (value := environment(name)) is None else value,
+            words=arguments(argv, environment),
+        )
 
     def place(where: LaunchPlace | None) -> Place:
         return place_of(container, where)

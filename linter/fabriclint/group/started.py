@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabriclint.finding import Place
 from fabriclint.launch import Launch, read_launch
+from fabriclint.launch.expansion import arguments
 from fabriclint.node import UNKNOWN, Unknown
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def started(role: RoleGroup, container: ContainerView) -> Started:
             return UNKNOWN if value is None else value
         return UNKNOWN if env.open else None
 
-    return Started(role, container, read_launch([w.text for w in container.words], environment))
+    texts = [w.text for w in container.words]
+    return Started(role, container, read_launch(texts, environment, words=arguments(texts, environment)))
 
 
 def processes_per_node(group: GroupView) -> int | Unknown:

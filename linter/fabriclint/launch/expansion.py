@@ -5,10 +5,11 @@ Source: kubernetes v1.35.2 third_party/forked/golang/expansion, pkg/kubelet/kube
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fabriclint.launch.word import HOLE, Word
+from fabriclint.launch.word import HOLE, Word, argument
 from fabriclint.node import UNKNOWN, Unknown
 
 
@@ -87,6 +88,31 @@ def expand(text: str, lookup: Callable[[str], str | Unknown | None]) -> Expanded
             at = dollar + 2
     out.raw = "".join(pieces)
     return out
+
+
+#: Names that variables have by custom: `$(hostname)` in a script is a command, whatever an unseen ConfigMap may hold.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+#: What the kubelet adds for each Service of the namespace.
+_OF_SERVICES = re.compile(
+    r"[A-Z][A-Z0-9_]*_(?:SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)|PORT(?:_[0-9]+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?)"
+)
+
+
+def arguments(texts: Sequence[str], lookup: Callable[[str], str | Unknown | None]) -> list[Word]:
+    """Command and args as the container receives them; `lookup`: its env, UNKNOWN for what may be set, None for no."""
+
+    def known(name: str) -> str | Unknown | None:
+        value = lookup(name)
+        if value is None:
+            return UNKNOWN if _OF_SERVICES.fullmatch(name) else None
+        return None if isinstance(value, Unknown) and not _VARIABLE.fullmatch(name) else value
+
+    words = []
+    for index, text in enumerate(texts):
+        expanded = expand(text, known) if "$" in text else None
+        plain = expanded is None or expanded.raw == text
+        words.append(argument(text, index) if plain or expanded is None else expanded.word(index))
+    return words
 
 
 def build(
