@@ -203,6 +203,8 @@ def _when(c: Checked) -> Iterator[Refusal]:
             continue
         if "is" in c.row and not (isinstance(node, Scalar) and node.value == c.row["is"]):
             continue
+        if "except" in c.row and holder.string(c.row["except"][0]) == c.row["except"][1]:
+            continue
         if "above" in c.row and not _above(node, c.row["above"]):
             continue
         value = other.value if isinstance(other, Scalar) else (None if other is None else True)
