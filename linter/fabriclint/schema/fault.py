@@ -18,7 +18,7 @@ class SchemaFault:
 
     `message`: one sentence in the house style. `suggestion`: the known name that was probably meant.
     `moves_to`: the path where a field of this name exists, when it is near. `newer`: what knows the field though the
-    asked release does not (`Trainer 2.3`, `newer Kubernetes`); `older`: the last release that had it.
+    asked release does not (`Trainer 2.3`, `A newer Kubernetes`); `older`: the last release that had it.
     `value`: what was found, for scalars.
     """
 

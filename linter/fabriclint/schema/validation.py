@@ -86,7 +86,7 @@ def _validate(root: Mapping, group: str, version: str, kind: str, release: str |
         if newer or older:
             fault = replace(fault, newer=newer[0] if newer else None, older=older[-1] if older else None)
         elif fault.kind == "unknown-field" and _newer_kubernetes(schema, fault):
-            fault = replace(fault, newer="newer Kubernetes")
+            fault = replace(fault, newer="A newer Kubernetes")
         told.append(fault)
     return told
 
