@@ -88,3 +88,27 @@ def test_brackets_in_related_places_and_notifications_are_no_sarif_links() -> No
     ][0]
     assert run["results"][0]["relatedLocations"][0]["message"]["text"] == "see \\[x\\](1)"
     assert run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == "it is \\[odd\\](2)"
+
+
+@pytest.mark.parametrize("format_name", ["text", "concise", "github", "markdown"])
+def test_no_format_for_people_passes_control_or_direction_characters_on(format_name: str) -> None:
+    text = render(format_name, _report(Region("a\x1b\u202e.yaml", 1, 6, 1, 11), f"{FORGED}\u202e\u2028\x7f"))
+    assert not [c for c in text if c != "\n" and not c.isprintable()]
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("see ![x](http://example.org/x.png)", "see !\\[x](http://example.org/x.png)"),
+        ("a | b `c` *d* &lt; <e>", "a \\| b \\`c\\` \\*d\\* &amp;lt; &lt;e>"),
+    ],
+)
+def test_what_a_message_quotes_is_no_markdown(message: str, shown: str) -> None:
+    assert f"| {shown} |" in render("markdown", _report(HERE, message))
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"), [("a|b.yaml", "`a\\|b.yaml:1`"), ("a`b.yaml", "`` a`b.yaml:1 ``"), ("<a>", "`<a>:1`")]
+)
+def test_a_path_is_code_in_markdown(path: str, shown: str) -> None:
+    assert f"| {shown} |" in render("markdown", _report(Region(path, 1, 6, 1, 11)))

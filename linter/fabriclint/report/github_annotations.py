@@ -11,6 +11,9 @@ _SHOWN = 10
 
 
 def _data(text: str) -> str:
+    """Line ends escaped; other control characters would act on the log that shows them."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() or c in "\r\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

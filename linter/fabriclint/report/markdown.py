@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from fabriclint.finding import Severity
+from fabriclint.one_line import one_line
 from fabriclint.report.model import Report, counted
+
+_SIGNS = str.maketrans(
+    {"\\": "\\\\", "|": "\\|", "<": "&lt;", "&": "&amp;", "[": "\\[", "`": "\\`", "*": "\\*", "\n": " ", "\r": " "}
+)
 
 
 def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("\r", " ")
+    """Text of a cell: what it quotes is neither markup nor a link, and starts no line."""
+    return one_line(text.translate(_SIGNS))
+
+
+def _code(text: str) -> str:
+    """A name as code, in which only the cell's end has to be escaped."""
+    shown = one_line(text).replace("|", "\\|")
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
 def render(report: Report) -> str:
@@ -20,7 +32,7 @@ def render(report: Report) -> str:
         out += ["| place | severity | rule | message |", "|---|---|---|---|"]
         for f in found:
             help_text = f"<br>{_cell(f.help)}" if f.help else ""
-            where = f"`{_cell(f.region.path)}:{f.region.line}`"
+            where = _code(f"{f.region.path}:{f.region.line}")
             out.append(f"| {where} | {f.severity} | [{f.code}]({f.url}) | {_cell(f.message)}{help_text} |")
         out.append("")
     out.append(
