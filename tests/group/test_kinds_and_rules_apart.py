@@ -53,9 +53,43 @@ def test_no_rule_about_ranks_or_devices_names_a_kind(path: Path) -> None:
     assert "workload.kind" not in text
 
 
+def modules_of(*codes: str) -> list[Path]:
+    """The modules in which rules are declared."""
+    return [
+        p for p in sorted(RULES.glob("*.py")) if any(f'"{code}"' in p.read_text(encoding="utf-8") for code in codes)
+    ]
+
+
 @pytest.mark.parametrize(
     "path",
-    [ENGINE / "kinds.py", *sorted((ENGINE / "group").glob("*.py")), *sorted(TABLES.glob("*.json"))],
+    [RULES / name for name in ("pod_shared_memory.py", "pod_images.py", "pod_fabric.py", "pod_placement.py")],
+    ids=lambda p: p.name,
+)
+def test_rules_over_templates_of_any_kind_name_none(path: Path) -> None:
+    assert path in modules_of("POD014", "POD016", "POD017", "POD018", "POD019")
+    assert {k for k in KINDS - ALSO_WORDS if re.search(rf"\b{k}\b", code_of(path))} == set()
+
+
+@pytest.mark.parametrize("path", sorted((ENGINE / "launch").glob("*.py")), ids=lambda p: p.name)
+def test_who_reads_a_start_text_knows_neither_kinds_nor_rules(path: Path) -> None:
+    text = code_of(path)
+    assert {k for k in KINDS - ALSO_WORDS if re.search(rf"\b{k}\b", text)} == set()
+    assert CODE.findall(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", sorted((ENGINE / "group").glob("*.py")), ids=lambda p: p.name)
+def test_a_mechanism_is_found_in_the_data_and_not_by_a_kind(path: Path) -> None:
+    assert {k for k in KINDS - ALSO_WORDS if re.search(rf"\b{k}\b", code_of(path))} == set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ENGINE / "kinds.py",
+        ENGINE / "own_shapes.py",
+        *sorted((ENGINE / "group").glob("*.py")),
+        *sorted(TABLES.glob("*.json")),
+    ],
     ids=lambda p: p.name,
 )
 def test_nothing_that_knows_kinds_names_a_rule(path: Path) -> None:
