@@ -172,6 +172,12 @@ class _StreamReader:
             tree = build_tree(document, text, chunk.start, pure=self.pure)
         except TreeError as error:
             broken = error
+            line = chunk.refused.end if chunk.refused is not None else chunk.start
+            if chunk.start < line <= chunk.end:  # `--- words`: what stands below the refused line is a document
+                try:
+                    tree = build_tree(document, source.text[line : chunk.end], line, pure=self.pure)
+                except TreeError as below:
+                    broken = below
         if tree is not None:
             if tree.root is None or (isinstance(tree.root, Scalar) and tree.root.value is None):
                 return

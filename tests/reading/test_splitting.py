@@ -33,6 +33,14 @@ def test_a_separator_that_goes_on_is_refused_and_the_rest_still_read(line):
     assert documents[-1].role is Role.MANIFEST
 
 
+@pytest.mark.parametrize("line", ["--- next", "---next", "--- the second one", "----"])
+def test_what_stands_below_a_refused_separator_is_read(line):
+    source, documents = read(f"{HEAD}{line}\n{HEAD}")
+    assert codes(source) == [("DOC010", "error", 3)]
+    assert [d.role for d in documents] == [Role.MANIFEST, Role.MANIFEST]
+    assert documents[-1].root.string("kind") == "Pod"
+
+
 def test_an_indented_separator_is_none():
     source, documents = read(HEAD + "a: 1\n ---\n")
     assert documents[0].root.string("a") == "1 ---"
