@@ -106,6 +106,13 @@ class Node:
             node = below
         return node
 
+    def beside(self, other: Node) -> bool:
+        """Whether both begin on one line of the user's own text."""
+        one, two = self.source, other.source
+        if one.doc is None or one.doc is not two.doc:
+            return False
+        return "\n" not in one.doc.text[min(one.start, two.start) : max(one.start, two.start)]
+
     @property
     def source(self) -> Node:
         """The node of the user's own file that this one is a copy of; itself when it is no copy."""

@@ -90,7 +90,7 @@ def unexpanded_variable(group: GroupView) -> Iterator[Finding]:
     Fix: `$(NAME)` in place of `$NAME`, or a shell in front; in env move the variable below the one that it uses.
 
     Silent: `$(NAME)` in command and args; `$$` (an escape); words that a shell or a script reads; names that a ConfigMap
-    out of view, or a Service, may bring.
+    out of view, or a Service, may bring; files in which `NAME: ${NAME}` waits for whoever applies them.
 
     Bad: no shell reads the words (run-pytorchjob)
         @@ Master:
@@ -145,19 +145,25 @@ def _words(role: RoleGroup, container: ContainerView) -> Iterator[Finding]:
     # A value that is its own name's `${NAME}` is filled in by another program, which goes over the words too.
     if any(_filled_in(name, v.place.node) for name, v in container.env.variables.items()):
         return
+    lines: list[list[tuple[Scalar, re.Match[str]]]] = []
     for word in container.words:
         if not isinstance(word.value, str) or (word.open and "{{" in word.value):
-            return
+            break
         if _READ_AGAIN.fullmatch(word.value.rsplit("/", 1)[-1]) or any(c in word.value for c in "\n;|&"):
-            return
-        found = [m for m in _DOLLAR.finditer(word.value) if (m[1] or m[2]) in names]
-        if found:
-            yield Finding(
-                Place(word, within=found[0].span()),
-                f"no shell reads {_listed(found)} here, and Kubernetes expands only the form $(NAME); the program gets the "
-                "text as it is written.",
-                f"Write {', '.join(sorted({f'$({m[1] or m[2]})' for m in found}))}.",
-            )
+            break
+        found = [(word, m) for m in _DOLLAR.finditer(word.value) if (m[1] or m[2]) in names]
+        if found and lines and lines[-1][0][0].beside(word):
+            lines[-1] += found
+        elif found:
+            lines.append(found)
+    for line in lines:
+        matches = [m for _, m in line]
+        yield Finding(
+            Place(line[0][0], within=matches[0].span()),
+            f"no shell reads {_listed(matches)} here, and Kubernetes expands only the form $(NAME); the program gets the "
+            "text as it is written.",
+            f"Write {', '.join(dict.fromkeys(f'$({m[1] or m[2]})' for m in matches))}.",
+        )
 
 
 def _filled_in(name: str, node: Node) -> bool:
@@ -178,6 +184,8 @@ def _values(role: RoleGroup, container: ContainerView) -> Iterator[Finding]:
     injected = set(role.injected) if role.sets(container) else set()
     if role.wins == "first":
         before |= injected
+    # Whoever applies the file fills in `NAME: ${NAME}`, and then the others too.
+    filled = any(_filled_in(name, v.place.node) for name, v in container.env.variables.items())
     foreign = role.pod.workload.landing is not None or role.pod.workload.runtime_alone
     for entry in entries:
         node = entry.at("value")
@@ -200,16 +208,17 @@ def _values(role: RoleGroup, container: ContainerView) -> Iterator[Finding]:
                     why = "it is defined further down" if name != entry.string("name") else "it is not defined before"
                 else:
                     why = "nothing in the list defines it, and what the image sets is not seen"
+                both = [*found, *literal]
                 yield Finding(
                     Place(node, within=found[0].span()),
-                    f"{_listed(found)} stays as it is written in this value: {why}; the program gets the text with the "
+                    f"{_listed(both)} {_stays(both)} written in this value: {why}; the program gets the text with the "
                     "dollar sign.",
                     "Define it in an entry above, or put the value together in the command.",
                 )
-            elif literal and (entry.string("name") or "").isupper():
+            elif literal and not filled and (entry.string("name") or "").isupper():
                 yield Finding(
                     Place(node, within=literal[0].span()),
-                    f"{_listed(literal)} stays as it is written in this value: Kubernetes expands only the form $(NAME).",
+                    f"{_listed(literal)} {_stays(literal)} written in this value: Kubernetes expands only the form $(NAME).",
                     "Define the variable in an entry above and write $(NAME), or set it in the command.",
                     Severity.NOTE,
                 )
@@ -219,6 +228,10 @@ def _values(role: RoleGroup, container: ContainerView) -> Iterator[Finding]:
 def _appended(role: RoleGroup, name: str) -> bool:
     """Whether the controller is known to put the variable behind the file's."""
     return role.wins == "controller" or name == "JOB_COMPLETION_INDEX"
+
+
+def _stays(found: list[re.Match[str]]) -> str:
+    return "stay as they are" if len({m.group() for m in found}) > 1 else "stays as it is"
 
 
 def _listed(found: list[re.Match[str]]) -> str:

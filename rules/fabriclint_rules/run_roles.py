@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
-from fabriclint.node import Mapping, Node, Scalar
+from fabriclint.node import Mapping, Node, Scalar, open_value
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.workload import is_accelerator
 from fabriclint_rules.attachment import asked, fabric_devices_of
 
 #: Launchers that start their ranks on other hosts, by the list that the controller writes.
 _ELSEWHERE = ("openmpi", "mpi", "hydra", "horovodrun")
+#: A group's policies by which a pod comes back alone; the second is the first one's old name.
+_ALONE = ("None", "Default")
 #: Engines that load a model for minutes before they answer.
 _ENGINES = ("vllm", "sglang", "trtllm")
-#: Fields of a batch Job's spec that tell whose template stands beside them.
-_OF_JOB = ("completions", "parallelism", "completionMode", "backoffLimit", "podFailurePolicy", "activeDeadlineSeconds")
 
 
 @rule("RUN010", "launcher-takes-gpus", Severity.WARNING, on=GroupView, yields_to=("TRN023",))
@@ -108,8 +108,8 @@ def _starts_elsewhere(role: RoleGroup) -> bool:
 def restart_policy(group: GroupView) -> Iterator[Finding]:
     """A pod's restart policy is one that its job takes, and restarts what has to start again.
 
-    A Job takes Never and OnFailure only, and with a podFailurePolicy Never only; JobSet fills in OnFailure where nothing
-    is written. Ranks that lose one of theirs have to start again together.
+    A Job takes Never and OnFailure only, and with a podFailurePolicy Never only. JobSet fills in OnFailure where nothing
+    is written; a Job by itself gets Always, which it does not take. Ranks that lose one of theirs have to start again together.
 
     Fix: `restartPolicy: Never` beside a podFailurePolicy; RecreateGroupOnPodRestart for a group; a startupProbe before a
     livenessProbe.
@@ -146,6 +146,10 @@ def restart_policy(group: GroupView) -> Iterator[Finding]:
         +         values: [42]
     Bad: Always in a Job (gib-job)
         ~ restartPolicy: Never => restartPolicy: Always  # <-
+    Bad: nothing in a Job (job)
+        @@ template:
+          spec:  # <-
+        -   restartPolicy: Never
     Good: Never beside a podFailurePolicy (run-jobset)
         - backoffLimit: 0
         + backoffLimit: 0
@@ -174,13 +178,14 @@ def restart_policy(group: GroupView) -> Iterator[Finding]:
     for role in group.roles:
         yield from _of_job(role)
         yield from _probes(role)
-    if group.restart == "None" and group.multi_node is True:
+    if group.restart in _ALONE and group.multi_node is True:
         holder = next((r.pod.site.holder.parent for r in group.roles), None)
         node = holder.at("restartPolicy") if holder is not None else None
         if node is not None:
             yield Finding(
                 Place(node),
-                "restartPolicy is 'None': a pod that ends comes back alone; the ranks that are left wait for the old one.",
+                f"restartPolicy is '{group.restart}': a pod that ends comes back alone; the ranks that are left wait for the "
+                "old one.",
                 "Write RecreateGroupOnPodRestart when the ranks meet only once.",
                 Severity.NOTE,
             )
@@ -189,13 +194,7 @@ def restart_policy(group: GroupView) -> Iterator[Finding]:
 def _of_job(role: RoleGroup) -> Iterator[Finding]:
     """The policies that a batch Job refuses."""
     holder = role.pod.site.holder.parent
-    if not isinstance(holder, Mapping) or role.pod.site.form != "template":
-        return
-    if "JOB_COMPLETION_INDEX" not in role.injected and not any(k in holder.fields for k in _OF_JOB):
-        return
-    if not ("template" in holder.fields and holder.fields["template"] is role.pod.site.holder):
-        return
-    if any(k in holder.fields for k in ("tasks", "serviceName", "selector", "replicas")):
+    if role.restart_of_job is None or not isinstance(holder, Mapping):
         return
     node = role.pod.spec.at("restartPolicy")
     policy = node.value if isinstance(node, Scalar) else None
@@ -222,6 +221,15 @@ def _of_job(role: RoleGroup) -> Iterator[Finding]:
             "podFailurePolicy needs restartPolicy 'Never', and the pod template has none; the API refuses the Job and no "
             "pod is made.",
             "Write `restartPolicy: Never` in the pod template's spec.",
+        )
+    elif policy is None and not role.restart_of_job and not any(open_value(key) for key in role.pod.spec.fields):
+        based = role.pod.workload.manifest.overlay
+        yield Finding(
+            role.pod.missing_field("restartPolicy"),
+            "the pod template of the Job has no restartPolicy; Always is filled in, which the API refuses for a Job, and no "
+            "pod is made.",
+            "Write `restartPolicy: Never`, or OnFailure." + (f" It may stand in '{based}'." if based else ""),
+            Severity.NOTE if based else Severity.ERROR,
         )
 
 

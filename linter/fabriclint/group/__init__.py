@@ -127,6 +127,9 @@ class RoleGroup:
     always: frozenset[str] = frozenset()
     #: The pods' restart policy as the controller leaves it; None when it is the template's own.
     restart: str | Unknown | None = None
+    #: What a batch Job that makes the pods has for a restart policy that is not written, empty where that is one which it
+    #: refuses; None where no Job makes them.
+    restart_of_job: str | None = None
     #: The container in which the kind has its ranks, whatever else the pod holds (Ray: the first); None: the GPUs tell.
     main: ContainerView | None = None
     #: What the controller starts in a container that has no command of its own; None when its image decides.

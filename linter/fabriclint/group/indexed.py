@@ -58,7 +58,8 @@ def _jobset(making: Making) -> GroupView:
             replicas = number(owner.at("replicas"), 1)
             each = number(owner.at("template", "spec", "parallelism"), 1)
             hosts = Hosts(f"{name}-{pod.name}-{{}}-{{}}", (replicas, each), (0, 0))
-        role = making.role(pod, pod.name, pods, hosts=hosts if named else None)
+        # JobSet fills in the policy of a template that has none.
+        role = making.role(pod, pod.name, pods, hosts=hosts if named else None, restart_of_job="OnFailure")
         if mode != "NonIndexed":
             _index(making, role)
         if making.job.workload.resolved is not None:
@@ -136,6 +137,7 @@ def _job(making: Making) -> GroupView:
     made = _own_service(making, pod, text_or_unknown(pod.spec, "subdomain"), hosts)
     if indexed and hosts is None:
         _index(making, made.roles[0])
+    made.roles[0].restart_of_job = ""
     # No parallelism is how a Job is paused.
     made.roles[0].scalable = number(making.spec.at("parallelism"), 1) == 0
     return made
