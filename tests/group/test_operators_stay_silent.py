@@ -70,6 +70,54 @@ SILENT = {
     "a paused Job": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: fold}\nspec:\n  parallelism: 0\n  template:\n    spec:\n"
     "      containers: [{name: a, image: 'a:1', resources: {limits: {nvidia.com/gpu: 1}}}]\n",
     "a generated name": changed("jobset", ("name: weather\n", "generateName: weather-\n")),
+    "a sidecar behind the ranks": changed(
+        "mpijob", ("            - name: worker\n", "            - name: worker\n              env: []\n")
+    )
+    + "            - name: logs\n              image: registry.example/logs:1\n",
+    "a native sidecar in front": changed(
+        "mpijob-exec",
+        ("          containers:\n            - name: worker", "          initContainers: [{name: logs, image: 'a:1', restartPolicy: Always}]\n          containers:\n            - name: worker"),
+    ),
+    "a container with GPUs that runs sshd itself": changed(
+        "mpijob",
+        ("            - name: worker\n", "            - name: logs\n              image: registry.example/logs:1\n            - name: worker\n              command: [/usr/sbin/sshd, -De]\n"),
+    ),
+    "a container with GPUs that starts Ray itself": changed(
+        "rayservice",
+        ("              - name: worker\n", "              - name: logs\n                image: registry.example/logs:1\n              - name: worker\n                command: [bash, -c, ray start --address=chat-head-svc:6379 --block]\n"),
+    ),
+    "the container for the ranks by its name": changed(
+        "mpijob-exec",
+        ("  slotsPerWorker: 1\n", "  slotsPerWorker: 1\n  mainContainer: worker\n"),
+        ("            - name: worker\n", "            - name: logs\n              image: registry.example/logs:1\n            - name: worker\n"),
+    ),
+    "a launcher with a list of hosts of its own": changed(
+        "mpijob",
+        ("            - name: launcher\n", "            - name: proxy\n              image: registry.example/proxy:1\n            - name: launcher\n"),
+        ('[mpirun, -np, "2", ./reduce]', '[mpirun, --hostfile, /data/hosts, -np, "2", ./reduce]'),
+    ),
+    "both containers have GPUs": changed(
+        "rayjob",
+        ("              - name: worker\n", "              - name: trainer\n                image: registry.example/ray:2.52\n                resources: {limits: {nvidia.com/gpu: 1}}\n              - name: worker\n"),
+    ),
+    "a launcher with GPUs and no workers is a host by itself": changed("mpijob-exec", ("              command: [mpirun", "              resources: {limits: {nvidia.com/gpu: 1}}\n              command: [mpirun")).split("    Worker:")[0],
+    "JAXJob's manager is not looked at": changed("jaxjob", ("spec:\n  jax", "spec:\n  runPolicy: {managedBy: vision.example/queue}\n  jax")),
+    "workers alone are a PaddleJob": changed("paddlejob"),
+    "an XGBoostJob of a Master": changed("xgboostjob").split("    Worker:")[0],
+    "a Ray group that grows": changed("rayjob", ("        replicas: 2\n", "        replicas: 0\n        maxReplicas: 4\n")),
+    "a Ray service whose autoscaler decides": changed(
+        "rayservice", ("  rayClusterConfig:\n", "  rayClusterConfig:\n    enableInTreeAutoscaling: true\n"), ("        replicas: 2\n", "")
+    ),
+    "a suspended Ray job that is deleted at its end": changed("rayjob", ("  shutdownAfterJobFinishes: true\n", "  shutdownAfterJobFinishes: true\n  suspend: true\n")),
+    "a suspended job of no workers at all": changed("jaxjob", ("spec:\n  jax", "spec:\n  runPolicy: {suspend: true}\n  jax"), ("replicas: 2", "replicas: 0")),
+    "completions alone": changed("indexed", ("  parallelism: 2\n", "")),
+    "an unnumbered Job without completions": changed("indexed", ("  completionMode: Indexed\n", ""), ("  completions: 2\n", "")),
+    "completions that are filled in later": changed("indexed", ("  completions: 2\n", '  completions: "{{ n }}"\n')),
+    "a Job of a JobSet without numbers": changed("jobset", ("          completions: 2\n", "          completionMode: NonIndexed\n")),
+    "Always is what a set's pods have": changed("statefulset", ("    spec:\n      containers", "    spec:\n      restartPolicy: Always\n      containers")),
+    "sizes by a configuration that is shipped": changed("llm", ("  parallelism:\n    pipeline: 2\n    tensor: 1\n", "  baseRefs: [{name: two-nodes}]\n")),
+    "sizes that are filled in later": changed("llm", ("  parallelism:\n    pipeline: 2\n    tensor: 1\n", '  parallelism: "{{ sizes }}"\n')),
+    "data over nodes": changed("llm", ("    pipeline: 2\n", "    data: 16\n    dataLocal: 8\n")),
     "Kueue's manager": changed(
         "pytorchjob", ("spec:\n  nproc", "spec:\n  runPolicy: {managedBy: kueue.x-k8s.io/multikueue}\n  nproc")
     ),
@@ -116,6 +164,13 @@ PLAIN = st.recursive(
                     "size",
                     "tasks",
                     "plugins",
+                    "container",
+                    "workerSpec",
+                    "parallelism",
+                    "metadata",
+                    "annotations",
+                    "volumes",
+                    "sidecars",
                 ]
             ),
             inner,
@@ -134,6 +189,14 @@ FIELDS = [
     ("batch.volcano.sh/v1alpha1", "Job", "plugins"),
     ("jobset.x-k8s.io/v1alpha2", "JobSet", "replicatedJobs"),
     ("jobset.x-k8s.io/v1alpha2", "JobSet", "coordinator"),
+    ("ray.io/v1", "RayJob", "rayClusterSpec"),
+    ("serving.kserve.io/v1alpha1", "LLMInferenceService", "worker"),
+    ("serving.kserve.io/v1beta1", "InferenceService", "predictor"),
+    ("grove.io/v1alpha1", "PodCliqueSet", "template"),
+    ("nvidia.com/v1alpha1", "DynamoGraphDeployment", "services"),
+    ("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet", "roles"),
+    ("argoproj.io/v1alpha1", "Workflow", "templates"),
+    ("apps/v1", "StatefulSet", "template"),
 ]
 
 
