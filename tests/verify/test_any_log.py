@@ -155,3 +155,16 @@ def test_memory_is_flat_over_300_megabytes() -> None:
         assert code == "0"
         peaks.append(int(peak))
     assert peaks[1] < peaks[0] + 15_000
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", STABLE)
+def test_a_log_that_powershell_wrote_is_read(name: str, encoding: str) -> None:
+    log = (DATA / name).read_bytes()
+    assert essence(("\ufeff" + log.decode().replace("\n", "\r\n")).encode(encoding)) == essence(log)
+
+
+def test_what_a_log_holds_does_not_act_on_the_terminal() -> None:
+    line = b"node-0\x1b]0;x\x07:12:34 [0] NCCL INFO Channel 00/0 : 3[1] -> 0[0] [receive] via NET/IB/0\x07\x9b31m\n"
+    text, _ = run("-", None, "text", io.BytesIO(line * 3))
+    assert not [c for c in text if c != "\n" and not c.isprintable()]

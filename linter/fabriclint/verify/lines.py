@@ -57,8 +57,19 @@ class Tally:
 
 
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    """The stream's bytes, unpacked when it begins like gzip; a damaged or cut end is the log's end."""
+    """The stream's bytes, unpacked when it begins like gzip; a damaged or cut end is the log's end.
+
+    UTF-16, which PowerShell's `>` writes, becomes UTF-8.
+    """
     data = stream.read(BLOCK)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        import codecs
+
+        decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        while data:
+            yield decoder.decode(data).encode("utf-8", "replace")
+            data = stream.read(BLOCK)
+        return
     if not data.startswith(b"\x1f\x8b"):
         while data:
             yield data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from fabriclint.one_line import one_line
 from fabriclint.verify.tables import tables
 from fabriclint.verify.verdict import Verdict
 
@@ -50,9 +51,10 @@ def as_text(verdict: Verdict) -> str:
         facts.append(f"NCCL {verdict.nccl}")
     out.append(", ".join(facts))
     out += [f"note: {n}" for n in verdict.notes]
-    out += [f"  line {p.line}: {p.text}\n    {p.proves}" for p in verdict.evidence[:6]]
+    for p in verdict.evidence[:6]:
+        out += [f"  line {p.line}: {p.text}", f"    {p.proves}"]
     for line, message, rule in verdict.causes:
         out.append(f"cause, line {line}: {message}" + (f" ({rule})" if rule else ""))
     if verdict.next:
         out.append(f"next: {verdict.next}")
-    return "\n".join(out) + "\n"
+    return "".join(f"{one_line(row)}\n" for row in out)
