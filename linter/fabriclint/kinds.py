@@ -179,8 +179,8 @@ def _with_what_stands_beside(container: Mapping, service: Mapping) -> Mapping:
     made = _twin(container)
     made.fields.update(container.fields)
     amounts = service.mapping("resources")
-    if amounts is not None and container.at("resources") is None:
-        made.fields["resources"] = _as_amounts(amounts)
+    if amounts is not None:
+        made.fields["resources"] = _with_amounts(container.at("resources"), _as_amounts(amounts))
     variables = service.sequence("envs")
     own = container.sequence("env")
     if variables is not None:
@@ -198,6 +198,23 @@ def _with_what_stands_beside(container: Mapping, service: Mapping) -> Mapping:
         assert isinstance(given, Sequence)
         given.items.extend(more.items if more is not None else [])
         made.fields["envFrom"] = given
+    return made
+
+
+def _with_amounts(own: Node | None, beside: Mapping) -> Node:
+    """A container's own resources under those beside the pod, which win name by name."""
+    if not isinstance(own, Mapping):
+        return beside if own is None or (isinstance(own, Scalar) and own.value is None) else own
+    made = _twin(own)
+    made.fields.update(own.fields)
+    for section, given in beside.fields.items():
+        mine = own.at(section)
+        if isinstance(mine, Mapping) and isinstance(given, Mapping):
+            both = _twin(mine)
+            both.fields.update({**mine.fields, **given.fields})
+            made.fields[section] = both
+        elif not (isinstance(mine, Scalar) and mine.open):
+            made.fields[section] = given
     return made
 
 

@@ -55,15 +55,17 @@ def test_what_is_open_or_of_another_maker_is_no_fault(old: str, new: str) -> Non
     assert [c for c, _ in codes(text) if not c.startswith("DOC")] == []
 
 
-def test_resources_of_the_container_itself_come_first() -> None:
+def test_resources_of_the_container_itself_stay_under_those_beside_the_pod() -> None:
     text = BASE.replace(
         "          image: registry.example/chat-efa:4\n          command: [python3, -m, dynamo.sglang]",
-        "          image: registry.example/chat-efa:4\n          resources: {limits: {nvidia.com/gpu: 4}}\n"
+        "          image: registry.example/chat-efa:4\n          resources: {limits: {nvidia.com/gpu: 4, cpu: 16}}\n"
         "          command: [python3, -m, dynamo.sglang]",
     )
     worker = decode(text).worker
     assert worker is not None
-    assert worker.gpus == 4
+    assert worker.gpus == 8
+    assert worker.amount("cpu") == 16
+    assert worker.amount("vpc.amazonaws.com/efa") == 32
 
 
 ENVS = """      envs:
