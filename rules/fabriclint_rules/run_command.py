@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
-from fabriclint.launch import Certainty
+from fabriclint.group.started import Started
+from fabriclint.launch import Certainty, Launcher, Program, Refusal
+from fabriclint.launch.release import openmpi_release, refuses
+from fabriclint.launch.strangers import never_known, owners
 from fabriclint.node import Mapping, Node, Scalar, Sequence
 from fabriclint.pod import ContainerView
 from fabriclint.rule import Finding, Place, Severity, rule
@@ -21,7 +24,9 @@ _READ_AGAIN = re.compile(
     r"kubectl|tini|dumb-init|.*\.(sh|bash)|.*entrypoint.*"
 )
 #: Launchers whose options are recorded for more than one release.
-_OPTIONS_KNOWN = ("openmpi", "mpi", "hydra", "sglang", "vllm")
+_OPTIONS_KNOWN = ("openmpi", "mpi", "hydra", "sglang", "vllm", "accelerate", "ray start")
+#: By this controllers tell Open MPI its hosts; releases from 5 on have another.
+_HOSTFILE_4 = "OMPI_MCA_orte_default_hostfile"
 
 
 @rule("RUN005", "command-in-one-word", Severity.ERROR, on=GroupView)
@@ -242,13 +247,14 @@ def _listed(found: list[re.Match[str]]) -> str:
 def launcher_option_refused(group: GroupView) -> Iterator[Finding]:
     """The launcher takes the options that it is given.
 
-    An option that a launcher does not know ends it before any rank starts. Some go from one release to the next: Open MPI
-    5.0.10 takes `-bind-to` and `-map-by` with two dashes only.
+    An option that a launcher does not know, or a value that it cannot read, ends it before any rank starts. Some go from
+    one release to the next: Open MPI 5.0.10 takes `-bind-to` and `-map-by` with two dashes only, and Open MPI 5 does not
+    look at OMPI_MCA_orte_default_hostfile, by which controllers tell the hosts.
 
-    Fix: the form that every release takes (`--bind-to`, `--map-by`; dashes for sglang).
+    Fix: the form that every release takes (`--bind-to`, `--map-by`; dashes for sglang; `--hostfile`).
 
-    Silent: options behind the program's name; launchers whose make cannot be told. Where only some releases refuse it, and
-    the release is not known, it is a note.
+    Silent: options behind the program's name; launchers whose make cannot be told; values that a variable gives. Where only
+    some releases refuse it, and the release is not known, it is a note.
 
     Bad: underscores in sglang's options (run-leaderworkerset)
         ~ [serve-engine] => [python3, -m, sglang.launch_server, --model-path, /model, --tp_size, "4"]  # <-
@@ -258,13 +264,19 @@ def launcher_option_refused(group: GroupView) -> Iterator[Finding]:
         +   command: [python3, -m, sglang.launch_server, --model-path, /model, --dp_size, "2"]  # <-
     Bad: an option of hydra beside one of Open MPI (run-mpijob)
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, --allow-run-as-root, -np, "2", -ppn, "1", ./reduce]  # <-
+    Bad: mpirun's option for torchrun (run-jobset)
+        ~ [python, forecast.py] => [torchrun, -np, "1", forecast.py]  # <-
+    Bad: hosts that Open MPI 5 does not look for there (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [/opt/openmpi5/bin/mpirun, -np, "2", ./reduce]  # <-
+    Good: the hosts in mpirun's own words (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [/opt/openmpi5/bin/mpirun, --hostfile, /etc/mpi/hostfile, -np, "2", ./reduce]
     Good: dashes (run-leaderworkerset)
         ~ [serve-engine] => [python3, -m, sglang.launch_server, --model-path, /model, --tp-size, "4"]
     Good: two dashes (run-mpijob)
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, --allow-run-as-root, -np, "2", --bind-to, none, ./reduce]
     Good: an option of the program's own (run-mpijob)
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, --allow-run-as-root, -np, "2", ./reduce, -ppn, "1"]
-    Source: Open MPI 4.1, 5.0.8 to 5.0.11; MPICH; sgl-project/sglang 0.5.23 server_args.py
+    Source: Open MPI 4.1, 5.0.8 to 5.0.11; MPICH; sgl-project/sglang 0.5.23 server_args.py; torch 2.15.0 distributed/run.py
     """
     for role in group.roles:
         for started in role.started:
@@ -272,32 +284,93 @@ def launcher_option_refused(group: GroupView) -> Iterator[Finding]:
                 if program.invocation.certainty <= Certainty.MAYBE:
                     continue
                 for launcher in program.launchers:
-                    refused = [
-                        r
-                        for r in launcher.refusals
-                        if r.place is not None
-                        and r.place.source >= 0
-                        and r.text[:1] == "-"
-                        and "no number" not in r.reason
-                    ]
-                    if launcher.family not in _OPTIONS_KNOWN:
-                        continue
-                    if launcher.family == "mpi":
-                        refused = [r for r in refused if r.by]
-                    for heavy in (True, False):
-                        some = [r for r in refused if (not r.by) is heavy]
-                        if not some:
-                            continue
-                        reasons = "; ".join(dict.fromkeys(r.reason for r in some))
-                        by = "" if heavy else f" ({some[0].by})"
-                        then = (
-                            "it ends before any rank starts"
-                            if heavy
-                            else "releases that refuse it end before any rank starts"
-                        )
-                        yield Finding(
-                            started.place(some[0].place),
-                            f"{launcher.family} refuses an option: {reasons}{by}; {then}.",
-                            "Write the option in a form that the launcher takes.",
-                            Severity.WARNING if heavy else Severity.NOTE,
-                        )
+                    yield from _refused(started, launcher)
+                    yield from _unread(group, role, started, program, launcher)
+
+
+def _release(started: Started) -> tuple[int, ...] | None:
+    """The release of Open MPI that the container's image, paths and start text speak of."""
+    container = started.container
+    paths = [container.env.get(name) for name in ("PATH", "LD_LIBRARY_PATH", "MPI_HOME", "OPAL_PREFIX")]
+    texts = [str(container.image), container.start_text, *(str(v.value) for v in paths if v is not None)]
+    return openmpi_release(texts)
+
+
+def _refused(started: Started, launcher: Launcher) -> Iterator[Finding]:
+    """What the launcher refuses of its own options: for certain, or in some releases."""
+    by_severity: dict[Severity, list[Refusal]] = {}
+    release = None
+    if any(r.by.startswith("Open MPI") for r in launcher.refusals):
+        release = _release(started)
+    for refusal in launcher.refusals:
+        severity = _severity(launcher, refusal, release) if _written(started, refusal) else None
+        if severity is not None:
+            by_severity.setdefault(severity, []).append(refusal)
+    for severity, some in by_severity.items():
+        reasons = "; ".join(dict.fromkeys(r.reason for r in some))
+        by = f" ({some[0].by})" if some[0].by and severity is Severity.NOTE else ""
+        stranger = next((o for r in some for o in owners(r.text, launcher.family)), None)
+        then = "it ends before any rank starts"
+        if severity is Severity.NOTE:
+            then = "releases that refuse it end before any rank starts"
+        yield Finding(
+            started.place(some[0].place),
+            f"{launcher.family} refuses an option: {reasons}{by}; {then}.",
+            "Write the option in a form that the launcher takes."
+            + (f" {stranger} has an option of this name." if stranger is not None else ""),
+            severity,
+        )
+
+
+def _written(started: Started, refusal: Refusal) -> bool:
+    """Whether what is refused stands in the file as it is, and is not made of a variable that the image may set."""
+    if refusal.place is None or refusal.place.source < 0:
+        return False
+    place = started.place(refusal.place)
+    if place.within is None or not isinstance(place.node, Scalar) or not isinstance(place.node.value, str):
+        return False
+    text = place.node.value[place.within[0] : place.within[1]]
+    return bool(refusal.text.strip()) and not any(c in text for c in "$`{<")
+
+
+def _severity(launcher: Launcher, refusal: Refusal, release: tuple[int, ...] | None) -> Severity | None:
+    """A warning for what no release takes, or not the one in view; a note where that is not known; None for no fault."""
+    option = refusal.text.startswith("-")
+    if launcher.family in ("torchrun", "deepspeed", "horovodrun"):
+        if "does not exist" in refusal.reason:
+            return Severity.WARNING if never_known(refusal.text, launcher.family) else Severity.NOTE
+        if "ambiguous" in refusal.reason:  # older releases, and newer Pythons, take it
+            return Severity.NOTE
+        return Severity.WARNING if option or launcher.family == "torchrun" else None
+    if launcher.family not in _OPTIONS_KNOWN or not option or "no number" in refusal.reason:
+        return None
+    if not refusal.by:
+        return Severity.WARNING if launcher.family != "mpi" else None
+    refuses_it = refuses(release, refusal.by)
+    if refuses_it is None:
+        return Severity.NOTE
+    return Severity.WARNING if refuses_it else None
+
+
+def _unread(
+    group: GroupView, role: RoleGroup, started: Started, program: Program, launcher: Launcher
+) -> Iterator[Finding]:
+    """The list of hosts that Open MPI 5 does not look at."""
+    if launcher.family not in ("openmpi", "mpi") or launcher.unclear or group.multi_node is not True:
+        return
+    if launcher.hosts is not None or launcher.hosts_place is not None or launcher.hostfile.value is not None:
+        return
+    names = role.environment(started.container)
+    text = started.container.start_text
+    if _HOSTFILE_4 not in names or any(n.startswith("PRTE_") and n.endswith("hostfile") for n in names):
+        return
+    release = _release(started)
+    if release is None or release[0] < 5 or "prte_default_hostfile" in text or "openmpi-mca-params" in text:
+        return
+    own = started.container.env.get(_HOSTFILE_4)
+    yield Finding(
+        own.place if own is not None else started.place(program.invocation.words[0].place),
+        f"Open MPI {release[0]} does not read '{_HOSTFILE_4}', and nothing else names hosts for mpirun; it starts all ranks in "
+        "its own pod.",
+        f"Add `--hostfile {value}`." if isinstance(value := names[_HOSTFILE_4], str) else "Add `--hostfile`.",
+    )

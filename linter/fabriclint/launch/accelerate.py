@@ -7,7 +7,7 @@ from fabriclint.launch.options import Parsed, both, parse
 from fabriclint.launch.word import HOLE, Word
 from fabriclint.node import UNKNOWN, Unknown
 
-_VALUED = both(
+VALUED = both(
     "config_file",
     "num_processes",
     "num_machines",
@@ -68,7 +68,7 @@ _VALUED = both(
     "offload_param_nvme_path",
     "local_ranks_filter",
 ) | {"-r": "redirects", "--redirects": "redirects", "-t": "tee"}
-_FLAGS = both(
+FLAGS = both(
     "multi_gpu",
     "use_deepspeed",
     "use_fsdp",
@@ -95,7 +95,7 @@ _FLAGS = both(
 def read(words: list[Word], lookup: Lookup) -> Launcher:
     """Read the words behind `accelerate launch`."""
     made = Launcher("accelerate", words)
-    got: Parsed = parse(words, _VALUED, _FLAGS, prefixes=False)
+    got: Parsed = parse(words, VALUED, FLAGS, prefixes=False)
     made.inner = got.rest
     for text, reason, place in got.errors:
         # The list of options is that of one release: another may know more.

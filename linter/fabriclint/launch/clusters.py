@@ -7,7 +7,7 @@ from fabriclint.launch.options import parse
 from fabriclint.launch.word import HOLE, Word, text_of
 from fabriclint.node import UNKNOWN
 
-_SRUN_VALUED = {
+SRUN_VALUED = {
     "-N": "nodes",
     "--nodes": "nodes",
     "-n": "ntasks",
@@ -53,7 +53,7 @@ _SRUN_VALUED = {
     "--gpu-bind": "gpu_bind",
     "--network": "network",
 }
-_SRUN_FLAGS = {
+SRUN_FLAGS = {
     f: f
     for f in (
         "-l",
@@ -81,7 +81,7 @@ _SRUN_FLAGS = {
 def srun(words: list[Word]) -> Launcher:
     """Read the words behind `srun` (Slurm's manual)."""
     made = Launcher("srun", words)
-    got = parse(words, _SRUN_VALUED, _SRUN_FLAGS)
+    got = parse(words, SRUN_VALUED, SRUN_FLAGS)
     made.inner = got.rest
     if got.unclear or got.errors:
         made.forget()
@@ -121,7 +121,7 @@ def srun(words: list[Word]) -> Launcher:
     return made
 
 
-_HOROVOD_VALUED = {
+HOROVOD_VALUED = {
     "-np": "np",
     "--num-proc": "np",
     "-H": "hosts",
@@ -150,7 +150,7 @@ _HOROVOD_VALUED = {
     "--reset-limit": "reset",
     "--slots": "slots",
 }
-_HOROVOD_FLAGS = {
+HOROVOD_FLAGS = {
     f: f
     for f in (
         "--gloo",
@@ -175,7 +175,7 @@ _HOROVOD_FLAGS = {
 def horovodrun(words: list[Word]) -> Launcher:
     """Read the words behind `horovodrun` (horovod 0.28.1 runner/launch.py)."""
     made = Launcher("horovodrun", words, forwards=UNKNOWN)
-    got = parse(words, _HOROVOD_VALUED, _HOROVOD_FLAGS, prefixes=False)
+    got = parse(words, HOROVOD_VALUED, HOROVOD_FLAGS, prefixes=False)
     made.inner = got.rest
     for text, reason, place in got.errors:
         made.refuse(text, reason, place)

@@ -31,8 +31,8 @@ _NAMES = (
     "save_pid_",
     "timeout",
 )
-_VALUED = {"--" + n: n for n in _NAMES} | {"-H": "hostfile", "-i": "include", "-e": "exclude"}
-_FLAGS = {
+VALUED = {"--" + n: n for n in _NAMES} | {"-H": "hostfile", "-i": "include", "-e": "exclude"}
+FLAGS = {
     "--" + n: n
     for n in (
         "module",
@@ -71,7 +71,7 @@ def hosts_of(text: str) -> list[tuple[str, int]] | str:
 def read(words: list[Word], lookup: Lookup, *, hostfile: str | None = None) -> Launcher:
     """Read the words behind `deepspeed`. `hostfile`: its text when it is in view."""
     made = Launcher("deepspeed", words, forwards="patterns", prefixes=_PREFIXES)
-    got = parse(words, _VALUED, _FLAGS)
+    got = parse(words, VALUED, FLAGS)
     made.inner = got.rest
     for text, reason, place in got.errors:
         made.refuse(text, reason, place)

@@ -31,6 +31,28 @@ _TRTLLM: dict[str, tuple[str, ...]] = {
     "gpus": ("--gpus_per_node",),
 }
 _TABLES: dict[str, dict[str, tuple[str, ...]]] = {"vllm": _VLLM, "sglang": _SGLANG, "trtllm": _TRTLLM}
+#: Options of sglang that are often written with underscores, which it takes in none.
+_DASHED = frozenset(s for names in _SGLANG.values() for s in names) | {
+    "--model-path",
+    "--served-model-name",
+    "--tokenizer-path",
+    "--trust-remote-code",
+    "--context-length",
+    "--mem-fraction-static",
+    "--kv-cache-dtype",
+    "--max-running-requests",
+    "--chunked-prefill-size",
+    "--expert-parallel-size",
+    "--ep-size",
+    "--enable-dp-attention",
+    "--enable-metrics",
+    "--attention-backend",
+    "--tool-call-parser",
+    "--reasoning-parser",
+    "--disable-radix-cache",
+    "--log-level",
+    "--api-key",
+}
 #: Other long options that a prefix could mean just as well.
 _OTHERS = {
     "vllm": (
@@ -85,7 +107,7 @@ def read(family: str, words: list[Word]) -> Launcher:
         name, equals, value = raw.partition("=")
         if family == "vllm" and name.startswith("--"):
             name = name.replace("_", "-")
-        if family == "sglang" and name.startswith("--") and "_" in name and name.replace("_", "-") in spellings:
+        if family == "sglang" and name.startswith("--") and "_" in name and name.replace("_", "-") in _DASHED:
             made.refuse(raw, f"sglang knows '{name.replace('_', '-')}' only, with dashes", word.place)
         attention |= name == "--enable-dp-attention"
         fact = spellings.get(name)
@@ -93,7 +115,7 @@ def read(family: str, words: list[Word]) -> Launcher:
             near = [s for s in _OTHERS[family] if s.startswith(name)]
             fact = spellings.get(near[0]) if len(near) == 1 else None
             if len(near) > 1 and family == "sglang" and name == "--pp":
-                made.refuse(raw, f"the option '{name}' is ambiguous", word.place)
+                made.refuse(raw, f"the option '{name}' is ambiguous", word.place, "0.5.23")
         if family == "vllm" and name in ("--tp", "--pp", "--dp"):
             made.refuse(raw, f"vllm has no option '{name}' ('{name[1:]}' is one)", word.place)
         if family == "sglang" and name in ("-tp", "-pp", "-dp"):

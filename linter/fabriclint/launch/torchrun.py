@@ -12,7 +12,7 @@ from fabriclint.launch.options import both, parse
 from fabriclint.launch.word import HOLE, Place, Word
 from fabriclint.node import UNKNOWN, Unknown
 
-_VALUED = both(
+VALUED = both(
     "nnodes",
     "nproc_per_node",
     "rdzv_backend",
@@ -38,7 +38,7 @@ _VALUED = both(
     "role",
     "signals_to_handle",
 ) | {"-r": "redirects", "-t": "tee"}
-_FLAGS = both("standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env", "help") | {
+FLAGS = both("standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env", "help") | {
     "-m": "module",
     "-h": "help",
 }
@@ -67,8 +67,8 @@ def endpoint(text: str) -> tuple[str, int | None] | str:
 def read(words: list[Word], lookup: Lookup, *, launch: bool = False) -> Launcher:
     """Read the words behind the program's name."""
     made = Launcher("torchrun", words)
-    flags = _FLAGS if launch else {k: v for k, v in _FLAGS.items() if v != "use_env"}
-    got = parse(words, _VALUED, flags)
+    flags = FLAGS if launch else {k: v for k, v in FLAGS.items() if v != "use_env"}
+    got = parse(words, VALUED, flags)
     made.inner = got.rest
     for wrong, reason, at in got.errors:
         made.refuse(wrong, reason, at)
