@@ -6,12 +6,19 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
-from fabriclint.node import Unknown
+from fabriclint.group.started import Started
+from fabriclint.launch import Launcher
+from fabriclint.node import UNKNOWN, Unknown
 from fabriclint.pod import ContainerView, Variable
 from fabriclint.rule import Finding, Place, Related, Severity, rule
+from fabriclint.workload import PodRole
 
 #: What NCCL, libfabric and the loader read in the ranks.
 _READ_BY_RANKS = ("NCCL_", "FI_", "LD_LIBRARY_PATH")
+#: Launchers that start their ranks on other hosts by sshd.
+_BY_SSH = ("openmpi", "mpi", "hydra")
+#: Makes of mpirun, by the variables that a controller sets for each.
+_PREPARED = {"openmpi": ("OMPI_MCA_",), "hydra": ("I_MPI_", "HYDRA_")}
 #: UCX's transports that do not leave the host.
 _INSIDE = frozenset(("self", "sm", "shm", "mm", "posix", "sysv", "cma", "cuda_copy", "cuda_ipc"))
 #: Variables of a controller on which nothing hangs.
@@ -32,14 +39,17 @@ def environment_not_forwarded(group: GroupView) -> Iterator[Finding]:
     that begin with NCCL, PYTHON, UCX, MLFLOW and MV2. A variable that stays with the launcher has no effect: the ranks
     run with NCCL's own choice, often TCP.
 
+    Where sshd starts the ranks, their pods' own env does not reach them either. An mpirun of which nothing tells the make is
+    the one that the operator prepares for (`mpiImplementation`, Open MPI by default).
+
     Fix: `-x NAME` for each variable, or set it where the ranks start.
 
     Silent: hydra and srun, which hand everything on; an mpirun whose make, or options, are not seen; workers that set it
-    themselves, or that hand their own env to sshd; jobs of one pod.
+    themselves, that hand their own env to sshd, or whose start is a script; jobs of one pod; an mpirun that stays in its pod.
 
     Bad: set and not named (run-mpijob)
         - command: [mpirun, -np, "2", ./reduce]
-        + command: [mpirun, --allow-run-as-root, -np, "2", ./reduce]
+        + command: [mpirun, -np, "2", ./reduce]
         + env:
         +   - name: NCCL_ALGO
         +     value: Ring  # <-
@@ -57,12 +67,53 @@ def environment_not_forwarded(group: GroupView) -> Iterator[Finding]:
         + env:
         +   - name: NCCL_ALGO
         +     value: Ring  # <-
+    Bad: in the env of workers whose ranks sshd starts (run-mpijob)
+        @@ Worker:
+        - - name: worker
+        + - name: worker
+        +   env:
+        +     - name: NCCL_ALGO
+        +       value: Ring  # <-
+    Bad: the launcher of a Volcano Job (run-volcano-mpi)
+        @@ name: launcher
+        - - name: main
+        + - name: main
+        +   env:
+        +     - name: LD_LIBRARY_PATH
+        +       value: /opt/nccl/lib  # <-
+    Bad: a leader that starts ranks in the rest of its group (run-lws-mpi)
+        @@ leaderTemplate
+        - - name: engine
+        + - name: engine
+        +   env:
+        +     - name: NCCL_ALGO
+        +       value: Ring  # <-
+    Bad: a launcher of Trainer's MPI runtime (trainer-mpi)
+        - command: [mpirun, -np, "32", python, train.py]
+        + command: [mpirun, -np, "32", python, train.py]
+        + env:
+        +   - name: NCCL_ALGO
+        +     value: Ring  # <-
     Good: each by its name (run-mpijob)
         - command: [mpirun, -np, "2", ./reduce]
         + command: [mpirun, -np, "2", -x, NCCL_ALGO, ./reduce]
         + env:
         +   - name: NCCL_ALGO
         +     value: Ring
+    Good: the implementation is Intel's, which hands everything on (run-mpijob)
+        ~ slotsPerWorker: 1 => mpiImplementation: Intel
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [mpirun, -np, "2", ./reduce]
+        + env:
+        +   - name: NCCL_ALGO
+        +     value: Ring
+    Good: an MPIJob without sshd gives its workers their own env (run-mpijob-exec)
+        @@ Worker:
+        - - name: worker
+        + - name: worker
+        +   env:
+        +     - name: NCCL_ALGO
+        +       value: Ring
     Good: hydra hands everything on (run-mpijob)
         - command: [mpirun, -np, "2", ./reduce]
         + command: [mpiexec.hydra, -np, "2", ./reduce]
@@ -81,44 +132,132 @@ def environment_not_forwarded(group: GroupView) -> Iterator[Finding]:
     if group.multi_node is not True:
         return
     workers = [r for r in group.ranks_on if r.pod.is_worker]
-    if not workers or any(r.pod.ranks_env.open or r.pod.hands_env_to_ssh for r in workers):
+    if not workers or any(r.pod.hands_env_to_ssh or r.pod.workload.runtime_alone for r in workers):
         return
-    for role in group.launchers:
+    for role in (*group.launchers, *(r for r in workers if r.pod.role is not PodRole.LAUNCHER)):
         for started in role.started:
             launcher = started.launch.launcher
             if launcher is None or launcher.unclear or launcher.refused or started.launch.open:
                 continue
-            if launcher.forwards not in ("listed", "patterns"):
+            if role in workers and role not in group.launchers and not _leads(role, launcher):
                 continue
-            passed = [f.name for f in launcher.forwarded if f.works is not False]
-            lost = [
-                v
-                for v in started.container.seen_env.starting(*_READ_BY_RANKS)
-                if v.origin in ("env", "export") and not _passes(v.name, passed, launcher.prefixes, workers)
-            ]
-            if lost:
-                names = ", ".join(f"'{v.name}'" for v in lost[:4]) + (
-                    f" and {len(lost) - 4} more" if len(lost) > 4 else ""
-                )
-                one = len(lost) == 1
-                yield Finding(
-                    lost[0].place,
-                    f"{launcher.family} does not hand {names} to its ranks; {'it has' if one else 'they have'} no effect on "
-                    "the other pods.",
-                    f"Name {'it' if one else 'each'} for the launcher: {' '.join(f'-x {v.name}' for v in lost[:4])}."
-                    if launcher.family == "openmpi"
-                    else "Set it where the ranks start.",
-                    related=tuple(Related(v.place, "This one too.") for v in lost[1:]),
-                )
+            family, forwards = _handing(role, started, launcher)
+            if forwards not in ("all", "listed", "patterns"):
+                continue
+            others = [r for r in workers if r.pod is not role.pod]
+            yield from _lost(family, forwards, role, started, launcher, others, group.ssh)
 
 
-def _passes(name: str, passed: list[str], prefixes: tuple[str, ...], workers: list[RoleGroup]) -> bool:
-    """Whether the launcher hands a variable on, or the workers set it in their own start text or environment."""
-    if name in passed or any(p.endswith("*") and name.startswith(p[:-1]) for p in passed):
+def _lost(
+    family: str,
+    forwards: str,
+    role: RoleGroup,
+    started: Started,
+    launcher: Launcher,
+    workers: list[RoleGroup],
+    ssh: bool,
+) -> Iterator[Finding]:
+    """The variables of the launcher, and of workers whose ranks sshd starts, that no rank on another pod gets."""
+    passed = [f.name for f in launcher.forwarded if f.works is not False]
+    own = started.container.seen_env
+
+    def handed(name: str) -> bool:
+        if name in passed or any(p.endswith("*") and name.startswith(p[:-1]) for p in passed):
+            return True
+        return bool(launcher.prefixes) and name.startswith(launcher.prefixes)
+
+    lost: list[Variable] = []
+    if forwards != "all":
+        lost = [
+            v
+            for v in own.starting(*_READ_BY_RANKS)
+            if v.origin in ("env", "export") and not handed(v.name) and not any(_has(r, v.name) for r in workers)
+        ]
+    names = {v.name for v in lost}
+    # What stands on the workers is lost where sshd starts the ranks, unless the launcher hands its own on.
+    asleep = [r for r in workers if ssh and _by_sshd(r)]
+    beside = [
+        v
+        for r in asleep
+        for c in (r.container,)
+        if c is not None
+        for v in c.env.starting(*_READ_BY_RANKS)
+        if v.origin == "env" and not handed(v.name) and not _exports(r, v.name)
+    ]
+    if forwards == "all":
+        beside = [] if own.open or started.launch.unseen else [v for v in beside if v.name not in own]
+    if not lost and len(asleep) < len(workers):
+        beside = []
+    only = list(dict.fromkeys(v.name for v in beside if v.name not in names))
+    if not lost and not only:
+        return
+    listed = list(dict.fromkeys(v.name for v in lost)) or only
+    shown = ", ".join(f"'{n}'" for n in listed[:4]) + (f" and {len(listed) - 4} more" if len(listed) > 4 else "")
+    one = len(listed) == 1
+    first, *rest = [*lost, *beside]
+    if lost:
+        what = f"{family} does not hand {shown} to its ranks; {'it has' if one else 'they have'} no effect on the other pods."
+    else:
+        what = (
+            f"sshd starts the ranks and does not give them {shown} of their pods' env; {'it has' if one else 'they have'} no "
+            "effect."
+        )
+    values = {v.name: v.value for v in reversed([*lost, *beside])}
+    options = [f"-x {n}" if n in names else f"-x {n}={_word(values[n])}" for n in listed[:4]]
+    if family == "openmpi":
+        edit = f"Name {'it' if one else 'each'} for the launcher: {' '.join(options)}."
+    elif lost:
+        edit = "Set it where the ranks start."
+    else:
+        edit = f"Set {'it' if one else 'them'} in the launcher's env, which {family} hands on."
+    yield Finding(first.place, what, edit, related=tuple(Related(v.place, "This one too.") for v in rest))
+
+
+def _word(value: str | Unknown | None) -> str:
+    return value if isinstance(value, str) and value and not re.search(r"[\s'\"$]", value) else "..."
+
+
+def _leads(role: RoleGroup, launcher: Launcher) -> bool:
+    """Whether a pod with ranks of its own starts others on other hosts: it names them, or starts more than it has GPUs."""
+    if launcher.family not in _BY_SSH or role.pods != 1:
+        return False
+    processes, gpus = launcher.processes.number, role.gpus
+    more = processes is not None and isinstance(gpus, int) and processes > gpus > 0
+    return more or len({host for host, _ in launcher.named}) > 1
+
+
+def _handing(role: RoleGroup, started: Started, launcher: Launcher) -> tuple[str, str | Unknown]:
+    """The launcher's make and what it hands on; an mpirun of unknown make is the one that the controller prepares for."""
+    if launcher.family != "mpi":
+        return launcher.family, launcher.forwards
+    if started.container.env.open or started.launch.unseen:
+        return launcher.family, UNKNOWN
+    values = role.environment(started.container)
+    makes = {make for make, prefix in _PREPARED.items() if any(n.startswith(prefix) for n in values)}
+    if "OMPI_MCA_mca_base_env_list" in values or len(makes) != 1:
+        return launcher.family, UNKNOWN
+    return ("openmpi", "listed") if makes == {"openmpi"} else ("hydra", "all")
+
+
+def _by_sshd(role: RoleGroup) -> bool:
+    """Whether a worker is seen to start sshd, and nothing else that may hand its env on."""
+    container, started = role.container, role.start
+    if container is None or started is None:
+        return False
+    if not container.words:
+        return "sshd" in (role.default_start or "")
+    launch = started.launch
+    if launch.open or launch.unseen or launch.refused or launch.sourced:
+        return False
+    return "sshd" in container.start_text and not any(p.launchers for p in launch.programs)
+
+
+def _has(role: RoleGroup, name: str) -> bool:
+    """Whether a worker's ranks have a variable by its own start text or, where sshd does not stand between, its env."""
+    if _exports(role, name):
         return True
-    if prefixes and name.startswith(prefixes):
-        return True
-    return any(name in r.pod.ranks_env or _exports(r, name) for r in workers)
+    own = role.container.env if role.container is not None else None
+    return name in role.pod.ranks_env or (own is not None and (name in own or own.open) and not _by_sshd(role))
 
 
 def _exports(role: RoleGroup, name: str) -> bool:

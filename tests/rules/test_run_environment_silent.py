@@ -44,6 +44,33 @@ def pytorch(name: str, value: str, *changes: tuple[str, str]) -> str:
     return text
 
 
+def worker_env(command: str, *changes: tuple[str, str]) -> str:
+    """The MPIJob with another command of the launcher and a variable in the workers' env."""
+    text = (BASES / "run-mpijob.yaml").read_text()
+    at = " " * 14
+    own = f"- name: worker\n{at}env:\n{at}  - name: NCCL_ALGO\n{at}    value: Ring\n"
+    for old, new in (
+        ('command: [mpirun, -np, "2", ./reduce]', f"command: {command}"),
+        ("- name: worker\n", own),
+        *changes,
+    ):
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def lws(command: str, *changes: tuple[str, str]) -> str:
+    """The LeaderWorkerSet with another start of its leader and a variable in the leader's env."""
+    text = (BASES / "run-lws-mpi.yaml").read_text()
+    start = next(line for line in text.splitlines() if "mpirun" in line)
+    at = " " * 12
+    made = f"{at}{command}\n{at}env:\n{at}  - name: NCCL_ALGO\n{at}    value: Tree"
+    for old, new in ((start, made), *changes):
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
 OPEN = "mpirun, --allow-run-as-root, -np, '2'"
 WORKER = ("- name: worker\n", "- name: worker\n              command: {}\n")
 SILENT = {
@@ -52,7 +79,48 @@ SILENT = {
     "in Open MPI's own list": mpi(f"[{OPEN}, --mca, mca_base_env_list, 'NCCL_ALGO;PATH', ./reduce]"),
     "by a pattern that one release takes": mpi(f"[{OPEN}, -x, 'NCCL_*', ./reduce]"),
     "hydra": mpi("[mpiexec.hydra, -np, '2', ./reduce]"),
-    "an mpirun of unknown make": mpi("[mpirun, -np, '2', ./reduce]"),
+    "an mpirun for which the operator prepares two makes": mpi(
+        "[mpirun, -np, '2', ./reduce]", ("kubeflow.org/v2beta1", "kubeflow.org/v1")
+    ),
+    "the workers' own env without sshd": worker_env("[mpirun, -np, '2', ./reduce]", ("v2beta1", "v1")),
+    "an implementation that is filled in": mpi(
+        "[mpirun, -np, '2', ./reduce]", ("slotsPerWorker: 1", 'mpiImplementation: "{{ make }}"')
+    ),
+    "Intel's mpirun": mpi("[mpirun, -np, '2', ./reduce]", ("slotsPerWorker: 1", "mpiImplementation: Intel")),
+    "MPICH's mpirun": mpi("[mpirun, -np, '2', ./reduce]", ("slotsPerWorker: 1", "mpiImplementation: MPICH")),
+    "a list of names in the launcher's env": mpi(
+        "[mpirun, -np, '2', ./reduce]",
+        ("value: Ring", f"value: Ring\n{' ' * 16}- name: OMPI_MCA_mca_base_env_list\n{' ' * 18}value: NCCL_ALGO"),
+    ),
+    "a launcher whose env is not in view": mpi(
+        "[mpirun, -np, '2', ./reduce]", ("env:\n", f"envFrom: [{{configMapRef: {{name: more}}}}]\n{' ' * 14}env:\n")
+    ),
+    "given by -x, and left on the workers": worker_env("[mpirun, -np, '2', -x, NCCL_ALGO=Ring, ./reduce]"),
+    "handed on by Intel's from the launcher's env": worker_env(
+        "[mpirun, -np, '2', ./reduce]",
+        ("slotsPerWorker: 1", "mpiImplementation: Intel"),
+        ("command: [mpirun", f"env: [{{name: NCCL_ALGO, value: Ring}}]\n{' ' * 14}command: [mpirun"),
+    ),
+    "workers that start by a script": worker_env(
+        "[mpirun, -np, '2', ./reduce]", ("- name: worker\n", f"- name: worker\n{' ' * 14}command: [/opt/worker.sh]\n")
+    ),
+    "workers that hand their env to sshd": worker_env(
+        "[mpirun, -np, '2', ./reduce]",
+        (
+            "- name: worker\n",
+            f"- name: worker\n{' ' * 14}command: [sh, -c, 'env >> /etc/environment; exec /usr/sbin/sshd -De']\n",
+        ),
+    ),
+    "a launcher whose program is not seen, beside the workers' env": worker_env("[/opt/go.sh]"),
+    "an mpirun that stays in its pod": lws("command: [mpirun, --allow-run-as-root, -np, '1', ./serve]"),
+    "a group whose workers set it in their start": lws(
+        "command: [mpirun, --allow-run-as-root, -np, '2', ./serve]",
+        ("command: [/usr/sbin/sshd, -D]", "command: [sh, -c, 'export NCCL_ALGO=Ring; ./agent']"),
+    ),
+    "a group whose workers' image decides": lws(
+        "command: [mpirun, --allow-run-as-root, -np, '2', ./serve]",
+        ("command: [/usr/sbin/sshd, -D]", "env: [{name: NCCL_ALGO, value: Ring}]"),
+    ),
     "options that are not seen": mpi("[bash, -c, 'mpirun --allow-run-as-root $(cat options) -np 2 ./reduce']"),
     "a script that is not seen": mpi("[/opt/run.sh]"),
     "the launcher's own variable": mpi(f"[{OPEN}, ./reduce]", name="OMP_NUM_THREADS", value="'4'"),
@@ -81,6 +149,32 @@ def test_nothing_is_said_of(text: str) -> None:
 
 def test_two_names_in_one_option_hand_on_neither() -> None:
     assert found(mpi(f"[{OPEN}, -x, 'NCCL_ALGO,NCCL_DEBUG', ./reduce]")) == [("RUN009", "warning")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        mpi("[mpirun, -np, '2', ./reduce]"),
+        mpi(f"[{OPEN}, ./reduce]", ("v2beta1", "v1")),
+        worker_env("[mpirun, -np, '2', ./reduce]"),
+        worker_env("[mpirun, -np, '2', ./reduce]", ("slotsPerWorker: 1", "mpiImplementation: MPICH")),
+        worker_env(
+            "[mpirun, -np, '2', ./reduce]",
+            ("- name: worker\n", f"- name: worker\n{' ' * 14}command: [/usr/sbin/sshd, -De]\n"),
+        ),
+        lws("command: [mpirun, --allow-run-as-root, -np, '2', ./serve]"),
+    ],
+)
+def test_what_the_ranks_do_not_get_is_said_once(text: str) -> None:
+    assert found(text) == [("RUN009", "warning")]
+
+
+def test_the_same_name_on_launcher_and_workers_is_one_finding() -> None:
+    text = mpi(
+        "[mpirun, -np, '2', ./reduce]",
+        ("- name: worker\n", f"- name: worker\n{' ' * 14}env: [{{name: NCCL_ALGO, value: Ring}}]\n"),
+    )
+    assert found(text) == [("RUN009", "warning")]
 
 
 def test_a_value_that_is_not_known_is_a_note() -> None:
