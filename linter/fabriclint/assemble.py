@@ -168,7 +168,15 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         summary,
         texts,
         options,
+        _unseen(lint) if lint.jobs and not summary.errors and not summary.warnings else (),
     )
+
+
+def _unseen(lint: Lint) -> tuple[str, ...]:
+    """What a clean run could not look at."""
+    from fabriclint.unseen import unseen
+
+    return unseen(lint.jobs)
 
 
 def _codes(lint: Lint, settings: Settings) -> tuple[frozenset[str], frozenset[str]]:

@@ -655,7 +655,9 @@ def read_references(workspace: Workspace, settings: Settings, notes: list[Note])
                     ref = node.string("configMapRef", "name") or node.string("resourceClaimTemplateName")
                     if ref:
                         wanted.add(ref)
-    wanted -= {m.name for m in workspace.manifests if m.kind in ("ConfigMap", "ResourceClaimTemplate") and m.name}
+            wanted.add(_service_of(manifest) or "")
+    seen = ("ConfigMap", "ResourceClaimTemplate", "Service")
+    wanted -= {m.name for m in workspace.manifests if m.kind in seen and m.name}
     wanted = {w for w in wanted if w and "{" not in w and "$" not in w}
     if not wanted:
         return
@@ -675,6 +677,13 @@ def read_references(workspace: Workspace, settings: Settings, notes: list[Note])
         if len(data) < 4_000_000 and any(n in data for n in names):
             pairs.append((found.uri, data))
     read_workspace(pairs, [], reported=False, workspace=workspace)
+
+
+def _service_of(manifest: Manifest) -> str | None:
+    """The Service by which pods with GPUs find each other, where the user makes it."""
+    if manifest.kind not in ("Job", "StatefulSet") or "gpu" not in manifest.document.source.text:
+        return None
+    return manifest.root.string("spec", "serviceName") or manifest.root.string("spec", "template", "spec", "subdomain")
 
 
 def ignored_by_path(uri: str, code: str, settings: Settings) -> bool:

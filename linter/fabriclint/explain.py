@@ -18,6 +18,7 @@ from fabriclint.locate import Region, locate
 from fabriclint.node import Node, Scalar, Unknown, open_value
 from fabriclint.pod import ContainerView, PodView
 from fabriclint.rule import FabricMatch, Pack, Rule
+from fabriclint.unseen import open_claims
 from fabriclint.views import JobView, PlacedJob, RuntimeView, TrainJobView
 from fabriclint.workload import is_accelerator
 
@@ -430,6 +431,8 @@ def _unknown(manifest: Manifest, group: GroupView | None, view: TrainJobView | N
         if id(pod) in seen:
             continue
         seen.add(id(pod))
+        for kind, name, entry in open_claims(pod):
+            yield Unseen("claim", f"the {kind} '{name}' is not in the files", _region(entry))
         for container in pod.main_containers:
             yield from _unseen_of(container, group)
 

@@ -356,6 +356,7 @@ def _join(reports: list[Report]) -> Report:
         rules=tuple(rules[c] for c in sorted(rules)),
         summary=replace(first.summary, **counts),
         sources=sources,
+        unseen=tuple(dict.fromkeys(name for r in reports for name in r.unseen)),
     )
 
 

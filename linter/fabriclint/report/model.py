@@ -175,6 +175,8 @@ class Report:
     summary: Summary
     sources: Mapping[str, str] = field(default_factory=dict)
     options: ReportOptions = field(default_factory=ReportOptions)
+    #: Objects that the jobs hang on and that are in none of the files, as `ConfigMap 'nccl'`.
+    unseen: tuple[str, ...] = ()
 
 
 class RulesOnDemand(Sequence[RuleInfo]):

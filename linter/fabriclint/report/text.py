@@ -17,6 +17,8 @@ _COLOURS = {
 _RESET = "\x1b[0m"
 #: Columns of a line that are shown at most.
 _ROOM = 160
+#: How many objects that were not seen a clean run names.
+_NAMED = 3
 #: Rules whose notes say that something decisive was not among the files: a clean run says so too.
 _UNSEEN = frozenset(("runtime-not-found",))
 
@@ -109,6 +111,9 @@ def render(report: Report) -> str:
     unseen = sum(1 for f in report.findings if f.name in _UNSEEN and f.severity == "note" and f.suppressed is None)
     if unseen:
         rest.append(f"{counted(unseen, 'runtime')} not seen and the pods not checked (explain says more)")
+    if report.unseen and not s.errors and not s.warnings:
+        more = f" and {len(report.unseen) - _NAMED} more" if len(report.unseen) > _NAMED else ""
+        rest.append(f"not seen: {_shown(', '.join(report.unseen[:_NAMED]))}{more} (explain says more)")
     if hidden:
         rest.append(f"{counted(hidden, 'note')} (--verbose shows them)")
     if s.suppressed:
