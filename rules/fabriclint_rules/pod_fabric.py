@@ -463,6 +463,9 @@ def _shape(pod: PodView) -> tuple[int, int] | None:
     return (gpus, cards) if gpus is not None and cards else None
 
 
+_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+
+
 def _wires(pod: PodView) -> bool:
     worker = pod.worker
     if worker is None:
@@ -502,6 +505,18 @@ def uneven_templates(job: JobView) -> Iterator[Finding]:
           limits:  # <-
             nvidia.com/gpu: 8
         -   vpc.amazonaws.com/efa: 32
+    Bad: the network alone (dev-macvlan)
+        @@ Worker:
+          limits:  # <-
+            nvidia.com/gpu: 8
+        -   rdma/rdma_shared_device_a: 1
+    Bad: the device alone (dev-macvlan)
+        @@ Worker:
+          replicas: 1
+          template:  # <-
+        -   metadata:
+        -     annotations:
+        -       k8s.v1.cni.cncf.io/networks: roce
     Good: the launcher has no GPU (pod-mpijob)
         ~ registry.example/train:1 => registry.example/launch:4
     Good: the leader sees the node's devices without asking (pod-leader)
@@ -542,3 +557,48 @@ def uneven_templates(job: JobView) -> Iterator[Finding]:
             severity=Severity.ERROR if sure else Severity.WARNING,
             related=(Related(place, f"'{model.name}' is wired here."),),
         ).with_(fabric=model.fabric.name if model.fabric is not None else None)
+    yield from _half_wired(wired)
+
+
+def _half_wired(wired: list[PodView]) -> Iterator[Finding]:
+    """Of two templates that are wired, one with the device alone or with the network alone."""
+    for pod in wired:
+        if pod.claim_names or pod.annotations_open or pod.host_network or merged_elsewhere(pod) or pod.worker is None:
+            continue
+        alike = [
+            o
+            for o in wired
+            if o is not pod and o.worker is not None and o.worker.gpus == pod.worker.gpus and not o.host_network
+        ]
+        annotated = next((o for o in alike if _NETWORKS in o.annotations), None)
+        if annotated is not None and _NETWORKS not in pod.annotation_keys and not fabric_annotations_of(pod):
+            yield pod.finding(
+                pod.missing_annotation(),
+                f"The pods of '{pod.name}' have no annotation '{_NETWORKS}', which those of '{annotated.name}' have; their "
+                "cards may have no address, and half of the job is off the fabric.",
+                help=f"Wire '{pod.name}' as '{annotated.name}' is wired.",
+                severity=Severity.WARNING,
+                related=(Related(Place(annotated.annotations[_NETWORKS], on_key=True), "The other has it here."),),
+            )
+            return
+        model = next((o for o in alike if o.worker is not None and fabric_devices_of(o.worker)), None)
+        if model is None or model.worker is None or _sees_devices(pod):
+            continue
+        name = fabric_devices_of(model.worker)[0]
+        node = model.worker.resource_node(name)
+        yield pod.finding(
+            pod.worker.missing("resources", "limits"),
+            f"The pods of '{pod.name}' have no '{name}', which those of '{model.name}' have; half of the job is off the fabric.",
+            help=f"Wire '{pod.name}' as '{model.name}' is wired.",
+            severity=Severity.WARNING,
+            related=(Related(Place(node, on_key=True), "The other has it here."),) if node is not None else (),
+        )
+        return
+
+
+def _sees_devices(pod: PodView) -> bool:
+    """Whether a pod's containers have a device, or may: by asking, by the host's own, or by what a template fills in."""
+    if any(c.privileged or c.resources_open or devices_of(c) for c in pod.containers) or has_daemon(pod):
+        return True
+    paths = (v.string("hostPath", "path") or "" for v in pod.volumes.values())
+    return any(path.rstrip("/") in ("/dev", "/dev/infiniband") or path == "/" for path in paths)
