@@ -96,6 +96,25 @@ SILENT = {
         ("            - name: launcher\n", "            - name: proxy\n              image: registry.example/proxy:1\n            - name: launcher\n"),
         ('[mpirun, -np, "2", ./reduce]', '[mpirun, --hostfile, /data/hosts, -np, "2", ./reduce]'),
     ),
+    "the first container has a claim that is not in view": changed(
+        "rayjob",
+        (
+            "              - name: worker\n",
+            "              - name: trainer\n                image: registry.example/ray:2.52\n                resources: {claims: [{name: some}]}\n              - name: worker\n",
+        ),
+    ),
+    "one wish for the place": changed(
+        "jobset",
+        ("  name: weather\n", "  name: weather\n  labels: {kueue.x-k8s.io/queue-name: research}\n"),
+        ("          template:\n            spec:", "          template:\n            metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}\n            spec:"),
+    ),
+    "two wishes without a queue": changed(
+        "jobset",
+        ("          template:\n            spec:", "          template:\n            metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-preferred-topology: rack}}\n            spec:"),
+    ),
+    "a Ray job in a queue that takes its cluster away": changed(
+        "rayjob", ("  name: sweep\n", "  name: sweep\n  labels: {kueue.x-k8s.io/queue-name: research}\n")
+    ),
     "both containers have GPUs": changed(
         "rayjob",
         ("              - name: worker\n", "              - name: trainer\n                image: registry.example/ray:2.52\n                resources: {limits: {nvidia.com/gpu: 1}}\n              - name: worker\n"),

@@ -245,7 +245,7 @@ def _first_container(c: Checked) -> Iterator[Refusal]:
     for role in c.group.roles:
         pod, wired = role.pod, role.main
         listed = pod.spec.at("containers")
-        if wired is None or wired.has_gpus or not isinstance(listed, Sequence):
+        if wired is None or wired.has_gpus or wired.claims or wired.resources_open or not isinstance(listed, Sequence):
             continue
         if any(not isinstance(item, Mapping) or opened(item.at("name")) for item in listed.items):
             continue
