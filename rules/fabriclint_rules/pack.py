@@ -58,6 +58,7 @@ MODULES = (
     "run_roles",
     "run_command",
     "run_rendezvous",
+    "run_ranks",
     "run_neighbours",
     "run_gang",
 )

@@ -261,6 +261,8 @@ class GroupView:
     job: JobView
     roles: list[RoleGroup]
     maker: str
+    #: Whether the controller is one of which it is known what it sets.
+    known: bool = False
     subdomain: str | Unknown | None = None
     services: tuple[str, ...] = ()
     user_service: bool = False

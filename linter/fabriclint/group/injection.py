@@ -29,6 +29,13 @@ def table() -> dict[str, Any]:
     return data
 
 
+@cache
+def given_names() -> tuple[str, ...]:
+    """The variables that some controller sets, of all mechanisms."""
+    rows = (row for data in table()["mechanisms"].values() for row in data.get("variables", ()))
+    return tuple(sorted({row["name"] for row in rows if "each" not in row}))
+
+
 def variables(
     rows: list[dict[str, Any]], facts: Callable[[int | Unknown], Facts], pods: int | Unknown
 ) -> dict[str, Value]:

@@ -62,6 +62,7 @@ class Making:
         more.setdefault("own_rendezvous", bool(self.data.get("own rendezvous")))
         more.setdefault("gives_address", bool(self.data.get("gives address")))
         more.setdefault("sure_names", bool(self.data.get("sure names")))
+        more.setdefault("known", True)
         more.setdefault("hides", self.data.get("hides until ready"))
         return GroupView(self.job, roles, self.data.get("maker", "the controller"), **more)
 

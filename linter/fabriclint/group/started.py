@@ -33,17 +33,47 @@ class Started:
 
 def started(role: RoleGroup, container: ContainerView) -> Started:
     """Read a container's command and args as the pod will see them."""
+    return Started(role, container, _read(role, container))
+
+
+def _read(role: RoleGroup, container: ContainerView, unseen: frozenset[str] = frozenset()) -> Launch:
+    """What a container starts, when variables of some names may hold anything."""
     env = container.env
     values = role.environment(container)
 
     def environment(name: str) -> str | Unknown | None:
+        if name in unseen:
+            return UNKNOWN
         if name in values:
             value = values[name]
             return UNKNOWN if value is None else value
         return UNKNOWN if env.open else None
 
     texts = [w.text for w in container.words]
-    return Started(role, container, read_launch(texts, environment, words=arguments(texts, environment)))
+    return read_launch(texts, environment, words=arguments(texts, environment))
+
+
+def ungiven(started: Started) -> tuple[list[str], LaunchPlace | None]:
+    """Variables that controllers set, this one does not, and without which the launcher refuses its words; and where."""
+    from fabriclint.group.injection import given_names
+
+    main = started.launch.main
+    before = [r for one in main.launchers for r in one.refusals] if main is not None else []
+    if not before or started.container.env.open:
+        return [], None
+    text = started.container.start_text
+    values = started.role.environment(started.container)
+    lacking: list[str] = []
+    where: LaunchPlace | None = None
+    for name in given_names():
+        if name not in text or name in values:
+            continue
+        other = _read(started.role, started.container, frozenset((name,))).main
+        after = [r for one in other.launchers for r in one.refusals] if other is not None else before
+        if len(after) < len(before):
+            lacking.append(name)
+            where = where or next((r.place for r in before if r not in after), None)
+    return lacking, where
 
 
 def processes_per_node(group: GroupView) -> int | Unknown:
