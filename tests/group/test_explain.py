@@ -169,3 +169,11 @@ def test_nothing_to_explain_is_said(tmp_path: Path) -> None:
     ran = explain("map.yaml", "--isolated", cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (0, "")
     assert "no workload was found" in ran.stderr
+
+
+def test_the_text_draws_codes_together_that_follow_each_other() -> None:
+    from fabriclint.cli.explain import _ranges
+
+    codes = ["ACME1", "DEV001", "DEV002", "DEV003", "DOC001", "DOC009", "RUN022"]
+    assert _ranges(codes) == ["ACME1", "DEV001-DEV003", "DOC001", "DOC009", "RUN022"]
+    assert _ranges([]) == []

@@ -319,9 +319,23 @@ def _environment(e: Explained) -> list[str]:
     return rows
 
 
+def _ranges(codes: list[str]) -> list[str]:
+    """Sorted codes with those that follow each other drawn together: `RUN001-RUN004`."""
+    runs: list[list[str]] = []
+    for code in codes:
+        last = runs[-1][-1] if runs else ""
+        numbers = last[-3:].isdecimal() and code[-3:].isdecimal()
+        follows = numbers and last[:-3] == code[:-3] and int(last[-3:]) + 1 == int(code[-3:])
+        if follows:
+            runs[-1].append(code)
+        else:
+            runs.append([code])
+    return [run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+
+
 def _rules(e: Explained) -> list[str]:
     rows = [f"{len(e.fired)} fired: {', '.join(e.fired)}" if e.fired else "none fired"]
-    rows.append(f"{len(e.passed)} passed: {', '.join(e.passed)}" if e.passed else "none passed")
+    rows.append(f"{len(e.passed)} passed: {', '.join(_ranges(e.passed))}" if e.passed else "none passed")
     rows += [f"could not judge: {code} ({why})" for code, why in e.could_not_judge]
     rows += [f"silent: {code} ({why})" for code, why in e.silent]
     if e.not_applicable:
