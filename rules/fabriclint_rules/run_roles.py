@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
+from fabriclint.launch import Certainty
 from fabriclint.node import Mapping, Node, Scalar, open_value
 from fabriclint.rule import Finding, Place, Related, Severity, rule
-from fabriclint.workload import is_accelerator
+from fabriclint.workload import PodRole, is_accelerator
 from fabriclint_rules.attachment import asked, fabric_devices_of
 
 #: Launchers that start their ranks on other hosts, by the list that the controller writes.
 _ELSEWHERE = ("openmpi", "mpi", "hydra", "horovodrun")
 #: A group's policies by which a pod comes back alone; the second is the first one's old name.
 _ALONE = ("None", "Default")
+#: A controller empties it where a launcher has no GPUs to see.
+_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 #: Engines that load a model for minutes before they answer.
 _ENGINES = ("vllm", "sglang", "trtllm")
 
@@ -27,8 +30,8 @@ def launcher_takes_gpus(group: GroupView) -> Iterator[Finding]:
 
     Fix: remove the resource from the launcher, or let the launcher be a worker too (`runLauncherAsWorker: true`).
 
-    Silent: launchers that run ranks as well, or name themselves as a host; jobs whose workers have no GPUs; launchers
-    whose program is not seen.
+    Silent: launchers that run ranks as well, or name themselves as a host; jobs whose workers have no GPUs; a launcher
+    whose program is not seen, unless the operator hides GPUs from it (mpi-operator without `runLauncherAsWorker`).
 
     Bad: a GPU for mpirun (run-mpijob)
         - command: [mpirun, -np, "2", ./reduce]
@@ -48,6 +51,20 @@ def launcher_takes_gpus(group: GroupView) -> Iterator[Finding]:
         + resources:
         +   limits:
         +     nvidia.com/gpu: 1  # <-
+    Bad: a Volcano task whose hosts are the other task's (run-volcano-mpi)
+        - image: registry.example/tides:7
+        + image: registry.example/tides:7
+        + resources:
+        +   limits:
+        +     nvidia.com/gpu: 1  # <-
+    Bad: a script that finds none of its GPUs (run-mpijob)
+        - command: [mpirun, -np, "2", ./reduce]
+        + command: [/opt/start.sh]
+        + resources:
+        +   limits:
+        +     nvidia.com/gpu: 1  # <-
+    Good: a leader that is one of its hosts (run-lws-mpi)
+        @@ leaderTemplate
     Good: the launcher runs ranks (run-mpijob)
         ~ slotsPerWorker: 1 => runLauncherAsWorker: true
         - command: [mpirun, -np, "2", ./reduce]
@@ -65,36 +82,58 @@ def launcher_takes_gpus(group: GroupView) -> Iterator[Finding]:
         ~ minAvailable: 3 => minAvailable: 2
     Source: kubeflow/mpi-operator@101db14 pkg/controller; kubeflow/trainer@dc7656a pkg/runtime/framework/plugins/mpi
     """
-    if not any(r.pod.is_worker for r in group.ranks_on):
-        return
-    for role in group.launchers:
-        if role.pod.is_worker or role.pod.site.runs_ranks or not _starts_elsewhere(role):
+    for role in group.roles:
+        others = [r for r in group.ranks_on if r is not role and r.pod.is_worker]
+        if not others or role.pod.site.runs_ranks or role.pods == 0:
+            continue
+        elsewhere = _starts_elsewhere(role, others)
+        hidden = role.pod.role is PodRole.LAUNCHER and role.injected.get(_VISIBLE) == ""
+        if not elsewhere and not (hidden and _not_seen(role)):
             continue
         taken: list[tuple[str, Node]] = []
         for container in role.pod.main_containers:
             names = [n for n in sorted(container.resource_names) if is_accelerator(n) and asked(container, n)]
-            for name in [*names, *fabric_devices_of(container)]:
+            devices = fabric_devices_of(container) if elsewhere else []
+            for name in [*names, *devices]:
                 node = container.resource_node(name)
                 if node is not None:
                     taken.append((name, node))
         if taken:
-            names = list(dict.fromkeys(n for n, _ in taken))
+            listed = " and ".join(repr(n) for n in dict.fromkeys(n for n, _ in taken))
+            said = f"the launcher '{role.name}' asks for {listed} and runs no rank; they stay idle while the job runs."
+            if not elsewhere:
+                said = f"the launcher '{role.name}' asks for {listed}, and {group.maker} hides GPUs from it; they stay idle."
             yield Finding(
                 Place(taken[0][1]),
-                f"the launcher '{role.name}' asks for {' and '.join(repr(n) for n in names)} and runs no rank; they stay "
-                "idle while the job runs.",
+                said,
                 "Remove them from the launcher, or let it run ranks too.",
                 related=tuple(Related(Place(node), "This too.") for _, node in taken[1:]),
             )
 
 
-def _starts_elsewhere(role: RoleGroup) -> bool:
-    """Whether the launcher is seen to start ranks by the controller's list of hosts, and by no list of its own."""
+def _not_seen(role: RoleGroup) -> bool:
+    """Whether nothing tells where the launcher's program starts ranks: it may well do so by the controller's list."""
     start = role.start
+    launch = start.launch if start is not None else None
+    return launch is not None and launch.launcher is None and not launch.probe
+
+
+def _starts_elsewhere(role: RoleGroup, others: list[RoleGroup]) -> bool:
+    """Whether it is seen to start ranks on other pods only: by the controller's list of hosts, or by their names."""
+    start = role.start
+    main = start.launch.main if start is not None else None
     launcher = start.launch.launcher if start is not None else None
-    if launcher is None or launcher.family not in _ELSEWHERE:
+    if main is None or launcher is None or launcher.unclear or launcher.family not in _ELSEWHERE:
         return False
-    return not launcher.hosts and launcher.hostfile.value is None
+    if main.invocation.certainty <= Certainty.MAYBE:
+        return False
+    if launcher.hosts is not None:
+        labels = [host.split(".")[0] for host, _ in launcher.hosts]
+        return bool(labels) and all(any(r.hosts is not None and r.hosts.has(n) is True for r in others) for n in labels)
+    if role.pod.role is not PodRole.LAUNCHER or role.pod.is_worker or launcher.hosts_place is not None:
+        return False
+    lists = {v for n, v in role.injected.items() if n.upper().endswith(("HOSTFILE", "HOST_FILE"))}
+    return launcher.hostfile.value is None or launcher.hostfile.value in lists
 
 
 @rule(

@@ -41,7 +41,17 @@ SILENT = {
     "a launcher with a hostfile of its own": base(
         "run-mpijob", (COMMAND, "command: [mpirun, --hostfile, /data/hosts, -np, '2', ./reduce]" + GPU)
     ),
-    "a launcher whose program is not seen": base("run-mpijob", (COMMAND, "command: [/opt/go.sh]" + GPU)),
+    "a launcher whose program is not seen, and devices": base(
+        "run-mpijob", (COMMAND, "command: [/opt/go.sh]" + GPU.replace("nvidia.com/gpu", "rdma/ib"))
+    ),
+    "a launcher with GPUs in a job without sshd, which is a host": base(
+        "run-mpijob-exec", ('command: [mpirun, -np, "2", ./tides]', 'command: [mpirun, -np, "3", ./tides]' + GPU)
+    ),
+    "a launcher that tests its GPUs": base("run-mpijob", (COMMAND, "command: [nvbandwidth]" + GPU)),
+    "a leader that runs one of the ranks": base("run-lws-mpi"),
+    "a leader whose hosts are not seen": base(
+        "run-lws-mpi", ('-H, "poems-0.poems,poems-0-1.poems"', "--hostfile, /data/hosts")
+    ),
     "a launcher that runs ranks": base(
         "run-mpijob", (COMMAND, COMMAND + GPU), ("slotsPerWorker: 1", "runLauncherAsWorker: true")
     ),
