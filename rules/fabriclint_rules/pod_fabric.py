@@ -8,6 +8,7 @@ from decimal import Decimal
 from fabriclint.comparison import declared_comparison
 from fabriclint.node import Node, Scalar, Unknown
 from fabriclint.pod import ContainerView, PodView, WorkerPod
+from fabriclint.quantity import parse_quantity
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.views import JobView
 from fabriclint.workload import PodRole, is_accelerator
@@ -80,6 +81,8 @@ def device_without_gpu(pod: PodView) -> Iterator[Finding]:
         if isinstance(requested, Scalar) and requested.value not in (0, "0", "", None):
             continue
         if isinstance(node, Scalar) and not node.open:
+            if node.value not in (None, "") and parse_quantity(node.value) != 0:
+                continue  # a share of a GPU or less than none: POD006 has the form
             yield pod.finding(
                 Place(node, on_key=True),
                 f"The container '{container.name}' asks for {shown} and for no GPU: '{_GPU}' is "

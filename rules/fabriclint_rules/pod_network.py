@@ -65,7 +65,7 @@ def host_network_dns(job: JobView) -> Iterator[Finding]:
         node, why = found
         change = SetValue(policy, _POLICY) if isinstance(policy, Scalar) and said else None
         yield pod.finding(
-            Place(host, on_key=True),
+            Place(policy) if policy is not None and said else Place(host, on_key=True),
             f"The pod is on the host's network and asks the node's DNS, which knows no name of the cluster; {why}.",
             help=f"Write dnsPolicy: {_POLICY} beside hostNetwork.",
             severity=Severity.WARNING,

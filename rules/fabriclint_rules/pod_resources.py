@@ -96,7 +96,8 @@ def _of_container(pod: PodView, container: ContainerView) -> Iterator[Finding]:
             continue
         if name.startswith(_HUGE):
             huge_without = huge_without or name
-            yield from _pair(pod, container, name, limit, request)
+            odd = list(_pages(pod, name, limit, request))
+            yield from odd or _pair(pod, container, name, limit, request)
         elif is_extended(name):
             found = list(_amounts(pod, name, limit, request))
             yield from found or _pair(pod, container, name, limit, request)
@@ -108,6 +109,21 @@ def _of_container(pod: PodView, container: ContainerView) -> Iterator[Finding]:
             f"'{huge_without}' is asked for without cpu or memory; the API server refuses the pod.",
             help="Write a memory or cpu limit beside it.",
         )
+
+
+def _pages(pod: PodView, name: str, limit: Node | None, request: Node | None) -> Iterator[Finding]:
+    """An amount of huge pages that is no number of whole pages."""
+    page = parse_quantity(name.removeprefix(_HUGE))
+    for node in (limit, request):
+        amount = _value(node)
+        if node is None or not isinstance(amount, Decimal) or not page or amount % page == 0:
+            continue
+        yield pod.finding(
+            Place(node),
+            f"The amount '{getattr(node, 'text', '')}' of '{name}' is no multiple of the page; the API server refuses the pod.",
+            help=f"Write a multiple of {name.removeprefix(_HUGE)}, as 1Gi.",
+        )
+        return
 
 
 def _amounts(pod: PodView, name: str, limit: Node | None, request: Node | None) -> Iterator[Finding]:
