@@ -150,7 +150,8 @@ def replicas_rejected(group: GroupView) -> Iterator[Finding]:
 
     Fix: as the help says.
 
-    Silent: counts that are template expressions, and whatever depends on the cluster (queues, feature gates).
+    Silent: counts that are template expressions, and whatever depends on the cluster (whether a queue is open, feature
+    gates).
 
     Bad: the Master does not say how many it is (run-pytorchjob)
           Master:  # <-
@@ -172,6 +173,20 @@ def replicas_rejected(group: GroupView) -> Iterator[Finding]:
     Bad: a policy names a replicated job that is not there (run-jobset)
         - targetReplicatedJobs: [ranks]
         + targetReplicatedJobs: [workers]  # <-
+    Bad: an Indexed Job does not say how many are to complete (run-indexed)
+        ~ completionMode: Indexed => completionMode: Indexed  # <-
+        - completions: 2
+    Bad: workers of an engine without the size of their group (run-llm)
+        ~ pipeline: 2 => expert: true
+        @@ template:
+        ~ worker: => worker:  # <-
+    Bad: a Ray job in a queue keeps its cluster (run-rayjob)
+        @@ metadata:
+        +   labels:
+        +     kueue.x-k8s.io/queue-name: research
+        @@ entrypoint
+        - shutdownAfterJobFinishes: true
+        + shutdownAfterJobFinishes: false  # <-
     Good: a Worker of a PyTorchJob without replicas is one (run-pytorchjob)
         @@ Worker:
         - replicas: 3
@@ -186,7 +201,8 @@ def replicas_rejected(group: GroupView) -> Iterator[Finding]:
         ~ minAvailable: 3 => minAvailable: 1
     Source: kubeflow/trainer@c77ee3f pkg/webhooks; kubeflow/mpi-operator@101db14 pkg/apis/kubeflow/validation;
     kubernetes-sigs/lws@2161f38 pkg/webhooks; kubernetes-sigs/jobset@f22e565 pkg/webhooks;
-    volcano-sh/volcano@0a56ed3 pkg/webhooks/admission/jobs; ray-project/kuberay@59d663a ray-operator/controllers/ray/utils
+    volcano-sh/volcano@0a56ed3 pkg/webhooks/admission/jobs; ray-project/kuberay@59d663a ray-operator/controllers/ray/utils;
+    kserve/kserve@1fb7810; ai-dynamo/grove@8fa3ece; kubernetes-sigs/kueue@8eab687; kubernetes/kubernetes@0370912 pkg/apis
     """
     yield from _refused(group, "fields")
 
