@@ -151,6 +151,7 @@ def test_pools_that_disagree_are_a_sentence_with_the_way_out() -> None:
         ("eks-efa", {"name": "Llama_2"}, "--name takes"),
         ("eks-efa", {"nodes": "0"}, "--nodes takes"),
         ("eks-efa", {"command": "a\nb"}, "--command takes"),
+        ("eks-efa", {"command": "a\x1bb"}, "--command takes"),
         ("eks-efa", {"instance-type": "g4dn.xlarge"}, "'g4dn.xlarge' has no EFA"),
         ("gke-gib", {"instance-type": "a3-megagpu-8g"}, "--instance-type takes a3-ultragpu-8g or a4-highgpu-8g"),
     ],

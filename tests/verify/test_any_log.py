@@ -168,3 +168,22 @@ def test_what_a_log_holds_does_not_act_on_the_terminal() -> None:
     line = b"node-0\x1b]0;x\x07:12:34 [0] NCCL INFO Channel 00/0 : 3[1] -> 0[0] [receive] via NET/IB/0\x07\x9b31m\n"
     text, _ = run("-", None, "text", io.BytesIO(line * 3))
     assert not [c for c in text if c != "\n" and not c.isprintable()]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("manifest", [False, True])
+def test_a_pipe_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], manifest: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = Path(__file__).parent.parent / "bases" / "efa-jobset.yaml" if manifest else DATA / "fastrak.log"
+    (tmp_path / "whole").write_bytes(whole.read_bytes())
+    assert main("whole") == 0
+    expected = capsys.readouterr().out.replace("whole", "pipe")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", f"cat '{whole}' > '{pipe}'"]) as writer:
+        code = main("pipe")
+        writer.wait()
+    assert code == 0
+    assert capsys.readouterr().out == expected

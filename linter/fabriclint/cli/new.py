@@ -25,7 +25,7 @@ _FORMS = {
     "rxdm-tag": (r"v?[0-9][\w.-]*", "a tag like v1.0.21"),
     "instance-type": (r"[A-Za-z0-9][\w.-]*", "a machine type"),
     "library-path": (r"/[\w./:-]*", "absolute folders, joined by colons"),
-    "command": (r"[^\n\r<]+", "one line of shell"),
+    "command": (r"[^\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff<]+", "one line of shell"),
 }
 _NETWORK = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _SELECTOR = re.compile(r"(?P<key>[\w./-]+)=(?P<value>[\w.-]*)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 import sys
@@ -9,11 +10,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fabriclint.cli.said import complain, say
-from fabriclint.disk import is_folder, real
+from fabriclint.disk import is_file, is_folder, real
+
+#: Bytes of a file that tell a manifest from a log.
+_HEAD = 1 << 16
 
 
 def run(path_or_dash: str, expected: str | None, output_format: str, stdin: BinaryIO | None) -> tuple[str, int]:
-    """Read one log (`-` is standard input) and say what it proves.
+    """Read one log (`-` is standard input; `stdin`, where given, is the open log) and say what it proves.
 
     Returns the text and the exit code: 0 fabric, 1 partly/sockets/failed, 2 none or unreadable.
     """
@@ -28,7 +32,7 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
         return f"fabriclint: '{expected}' is no fabric that a log can show; known are {known}.\n", 2
     tally = Tally()
     try:
-        if path_or_dash == "-":
+        if path_or_dash == "-" or stdin is not None:
             if stdin is None and sys.stdin is None:
                 return "fabriclint: Standard input cannot be read: it is closed.\n", 2
             log = collect(telling(stdin or sys.stdin.buffer, tally))
@@ -57,10 +61,7 @@ def main(file: str, *, expect: str | None = None, output_format: str = "text") -
             known = sorted(tables().expected)
             complain(f"'{expect}' is no fabric that a log can show{hint(expect, known)} Known are {', '.join(known)}.")
             return 2
-    if file != "-" and is_manifest(file):
-        text, code = of_manifest(file, output_format)
-    else:
-        text, code = run(file, expect, output_format, None)
+    text, code = run(file, expect, output_format, None) if file == "-" else _of_file(file, expect, output_format)
     if code == 2 and text.startswith("fabriclint:"):
         say(text[:-1])
     else:
@@ -68,8 +69,23 @@ def main(file: str, *, expect: str | None = None, output_format: str = "text") -
     return code
 
 
-def of_manifest(file: str, output_format: str) -> tuple[str, int]:
-    """The commands that show the transport of a manifest's jobs; 2 when it holds no job with GPU workers."""
+def _of_file(file: str, expect: str | None, output_format: str) -> tuple[str, int]:
+    """A log or a manifest, opened once: a pipe (`<(kubectl logs ...)`) gives its bytes but once."""
+    try:
+        with io.BufferedReader(io.FileIO(file), _HEAD) as stream:
+            if not _begins_as_manifest(stream.peek(_HEAD)):
+                return run(file, expect, output_format, stream)
+            data = None if is_file(file) else stream.read()
+    except OSError:
+        return run(file, expect, output_format, None)  # which says why it cannot be opened
+    return of_manifest(file, output_format, data)
+
+
+def of_manifest(file: str, output_format: str, data: bytes | None = None) -> tuple[str, int]:
+    """The commands that show the transport of a manifest's jobs; 2 when it holds no job with GPU workers.
+
+    `data`: what was read of it, where it cannot be read again.
+    """
     from fabriclint.config import ConfigError, Settings, find_config, load_config
     from fabriclint.discover import discover
     from fabriclint.engine import builtin_pack, lint
@@ -83,7 +99,11 @@ def of_manifest(file: str, output_format: str) -> tuple[str, int]:
     except ConfigError as error:
         return f"fabriclint: {error}\n", 2
     pack = Pack("verify", tuple, builtin_pack().fabric_of)
-    found = commands(lint(list(discover([file])), settings, pack=pack).jobs, set(tables().expected))
+    if data is None:
+        done = lint(list(discover([file])), settings, pack=pack)
+    else:
+        done = lint([], settings, stdin=(file, data), pack=pack)
+    found = commands(done.jobs, set(tables().expected))
     if not found and output_format != "json":
         said = (
             f"fabriclint: '{file}' holds no job with GPU workers that can be seen. A TrainJob needs its runtime in the same "
@@ -97,9 +117,12 @@ def is_manifest(path: str) -> bool:
     """Whether the file's first document has apiVersion and kind at its top level; unreadable files are none."""
     try:
         with Path(path).open("rb") as stream:
-            head = stream.read(1 << 16)
+            return _begins_as_manifest(stream.read(_HEAD))
     except OSError:
         return False
+
+
+def _begins_as_manifest(head: bytes) -> bool:
     first = re.split(rb"^---", head.lstrip(b"\xef\xbb\xbf"), maxsplit=2, flags=re.M)
     for document in first:
         keys = set(re.findall(rb"^[\"']?(apiVersion|kind)[\"']?\s*:", document, re.M))
