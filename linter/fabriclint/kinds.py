@@ -121,8 +121,20 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
             runs_ranks = isinstance(found_flag, Scalar) and found_flag.value is True
             if root.string("apiVersion") in row.get("ranks_by_limits", ()):
                 runs_ranks = _limits_gpus(spec)
-            part = name if row.get("part") == "owner" else row.get("part", "")
-            yield PodSite(node, spec, metadata, form, role, pods, name, together, owner, runs_ranks, part)
+            part = _part(root, row, name)
+            called = row.get("called", "")
+            yield PodSite(node, spec, metadata, form, role, pods, name, together, owner, runs_ranks, part, called)
+
+
+def _part(root: Mapping, row: dict[str, Any], name: str) -> str:
+    """What a template works with: all of the object (empty), those of a name, or the group that lists it by name."""
+    given: str = row.get("part", "")
+    if "part of" in row:
+        for one in root.mappings(*row["part of"].split("/")[1:]):
+            listed = one.sequence("cliqueNames")
+            if any(isinstance(i, Scalar) and i.value == name for i in (listed.items if listed is not None else [])):
+                return one.string("name") or name
+    return name if given == "owner" else given
 
 
 def _metadata(root: Mapping, paths: str | list[str], stars: list[str | int]) -> Mapping | None:

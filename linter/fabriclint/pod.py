@@ -74,8 +74,8 @@ class ContainerView:
 
     @property
     def name(self) -> str:
-        """Its name, empty when absent."""
-        return self.node.string("name") or ""
+        """Its name, or the one that the controller gives it; empty when it has none."""
+        return self.node.string("name") or self.pod.site.called
 
     @property
     def image(self) -> str | Unknown | None:

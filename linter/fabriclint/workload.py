@@ -51,6 +51,8 @@ class PodSite:
     runs_ranks: bool = False
     #: Templates of one object that work apart (engines of a service) are of different parts; a job is one.
     part: str = ""
+    #: The name that the controller gives a container without one.
+    called: str = ""
 
 
 class Landing(Protocol):
