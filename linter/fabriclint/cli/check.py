@@ -89,6 +89,8 @@ def settings_of(options: Options, start: Path | None = None) -> Settings:
     `start` is the folder to look upwards from; without it the first path given, or the working directory.
     """
     if options.isolated:
+        if options.config is not None:
+            raise UsageError("--isolated reads no configuration and --config names one; leave out one of the two.")
         return _with_options(options, Settings(isolated=True))
     if options.config is not None:
         return _with_options(options, load_config(Path(options.config)))

@@ -25,6 +25,10 @@ def _chosen(path: str | None) -> Path | None:
 def run_show(path: str | None, output_format: str) -> int:
     """Print every setting that holds for a path, with the file and line it comes from."""
     try:
+        if output_format not in ("text", "json"):
+            raise ConfigError(f"--output-format is text or json, not '{output_format}'.")
+        if path is not None and not exists(path):
+            raise ConfigError(f"{path}: There is no such file or folder.")
         found = _chosen(path)
         settings = load_config(found) if found is not None else Settings()
     except ConfigError as error:
