@@ -30,6 +30,7 @@ _HARMLESS = frozenset(("PYTHONUNBUFFERED",))
     "environment-not-forwarded",
     Severity.WARNING,
     on=GroupView,
+    yields_to=("TRN001",),
     yields_on_line=("RUN004", "EFA006", "NCCL001"),
 )
 def environment_not_forwarded(group: GroupView) -> Iterator[Finding]:
@@ -277,7 +278,7 @@ def variable_replaced(group: GroupView) -> Iterator[Finding]:
 
     Most controllers append theirs to the container's list, where the last one counts: an address, a rank or a number of
     processes in the file is dead text, and the job does not do what the file says. Where the file wins, each pod gets
-    the same value.
+    the same value. Trainer writes over what the runtime says.
 
     Fix: remove the variable, and use the kind's own field for the count.
 
@@ -304,6 +305,18 @@ def variable_replaced(group: GroupView) -> Iterator[Finding]:
         + env:
         +   - name: LWS_GROUP_SIZE
         +     value: "8"  # <-
+    Bad: a count that Trainer writes over (trainer-torch)
+        - command: [torchrun, train.py]
+        + command: [torchrun, train.py]
+        + env:
+        +   - name: PET_NNODES
+        +     value: "4"  # <-
+    Good: the count that the TrainJob has (trainer-torch)
+        - command: [torchrun, train.py]
+        + command: [torchrun, train.py]
+        + env:
+        +   - name: PET_NNODES
+        +     value: "2"
     Good: the controller's own value (run-pytorchjob)
         @@ Worker:
         - command: [torchrun, train.py]
@@ -327,6 +340,7 @@ def variable_replaced(group: GroupView) -> Iterator[Finding]:
     kubernetes-sigs/lws@2161f38 pkg/utils/pod; volcano-sh/volcano@0a56ed3 pkg/controllers/job/plugins
     """
     for role in group.roles:
+        yield from _overwritten(group, role)
         if role.pod.workload.landing is not None or role.pod.workload.runtime_alone:
             continue
         for container in role.reached:
@@ -337,6 +351,23 @@ def variable_replaced(group: GroupView) -> Iterator[Finding]:
                 finding = _replaced(group, role, container, own, value)
                 if finding is not None:
                     yield finding
+
+
+def _overwritten(group: GroupView, role: RoleGroup) -> Iterator[Finding]:
+    """Variables of a runtime in whose place the controller writes its own."""
+    for own in role.overwritten:
+        value = role.injected.get(own.name)
+        if isinstance(own.value, Unknown) or own.value == value:
+            continue
+        theirs = f" ('{value}')" if isinstance(value, str) and value and len(value) <= 60 else ""
+        # A word such as `auto` becomes a number in the pod, which may well be the file's.
+        sure = value is None or (isinstance(value, str) and not value.isalpha())
+        yield Finding(
+            own.place,
+            f"'{own.name}' ('{own.value}') has no effect: {group.maker} writes its own{theirs} in its place.",
+            "Remove it; give counts as numNodes and numProcPerNode.",
+            Severity.WARNING if sure else Severity.NOTE,
+        )
 
 
 def _replaced(

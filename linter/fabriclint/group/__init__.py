@@ -18,7 +18,7 @@ from fabriclint.workload import PodRole
 if TYPE_CHECKING:
     from fabriclint.finding import Place
     from fabriclint.group.started import Started
-    from fabriclint.pod import ContainerView, PodView
+    from fabriclint.pod import ContainerView, PodView, Variable
     from fabriclint.views import JobView
     from fabriclint.workload import Workload
 
@@ -127,6 +127,8 @@ class RoleGroup:
     always: frozenset[str] = frozenset()
     #: The pods' restart policy as the controller leaves it; None when it is the template's own.
     restart: str | Unknown | None = None
+    #: Variables of the file that the pods do not have, because the controller wrote its own in their place.
+    overwritten: list[Variable] = field(default_factory=list)
     #: What a batch Job that makes the pods has for a restart policy that is not written, empty where that is one which it
     #: refuses; None where no Job makes them.
     restart_of_job: str | None = None
@@ -134,6 +136,8 @@ class RoleGroup:
     main: ContainerView | None = None
     #: What the controller starts in a container that has no command of its own; None when its image decides.
     default_start: str | None = None
+    #: The controller runs its own start behind the file's command, words joined by blanks and without their quotes, by `&&`.
+    joined: bool = False
     #: Something else may change the number of pods (an autoscaler, a scale subresource).
     scalable: bool = False
     #: Claims that the controller mounts into the pods, beside their own volumes.

@@ -12,7 +12,10 @@ from fabriclint.workload import PodRole
 
 if TYPE_CHECKING:
     from fabriclint.group.make import Making
-    from fabriclint.pod import PodView
+    from fabriclint.pod import PodView, Variable
+
+#: What a Job gives its pods where the file does not.
+_OF_JOB = ("JOB_COMPLETION_INDEX",)
 
 
 def group(making: Making) -> GroupView:
@@ -66,6 +69,7 @@ def _jobset(making: Making) -> GroupView:
             own = role.container.env if role.container is not None else ()
             role.injected = {n: v for n, v in role.injected.items() if n not in own} | _added(role)
             role.wins = "controller"
+            role.overwritten = _overwritten(making, role)
         roles.append(role)
     if making.job.workload.resolved is not None:
         making.data = {**making.data, "maker": making.data["resolved maker"]}
@@ -93,6 +97,27 @@ def _added(role: RoleGroup) -> dict[str, str | Unknown | None]:
         written = entry.at("name") if entry is not None else None
         if written is None or not isinstance(written.source, Scalar) or written.source.value != name:
             made[name] = variable.value
+    return made
+
+
+def _overwritten(making: Making, role: RoleGroup) -> list[Variable]:
+    """Variables of the runtime, in a file of the user's, in whose place the controller of the TrainJob wrote its own."""
+    from fabriclint.pod import Variable
+    from fabriclint.views import replicated_jobs
+
+    runtime = getattr(making.job.workload.resolved, "runtime", None)
+    container = role.container
+    if runtime is None or container is None:
+        return []
+    made: list[Variable] = []
+    for job in replicated_jobs(runtime):
+        if job.string("name") != role.pod.name:
+            continue
+        for written in job.mappings("template", "spec", "template", "spec", "containers"):
+            for entry in written.mappings("env") if written.string("name") == container.name else ():
+                name, value = entry.string("name"), entry.scalar("value")
+                if name in role.injected and name not in _OF_JOB and value is not None and value.source.doc is not None:
+                    made.append(Variable(name, UNKNOWN if value.open else value.text, Place(value), "env"))
     return made
 
 
