@@ -57,6 +57,7 @@ MODULES = (
     "run_environment",
     "run_roles",
     "run_command",
+    "run_start",
     "run_rendezvous",
     "run_ranks",
     "run_neighbours",

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from fabriclint.pod import ContainerView, PodView
 
 
+#: The annotation by which KubeRay leaves the command as it is.
+_LEFT_ALONE = "ray.io/overwrite-container-cmd"
+
+
 def group(making: Making) -> GroupView:
     """The group of a Ray cluster."""
     spec, cluster = making.spec, making.name
@@ -56,6 +60,7 @@ def group(making: Making) -> GroupView:
         facts["command"] = _command(pod, holder, facts, autoscales)
         making.inject(role, lambda _index, facts=facts: facts)
         role.default_start = "ray start"
+        role.joined = _joined(making, pod)
         roles.append(role)
     return making.group(
         roles, services=(service,) if isinstance(service, str) else (), suspended=suspended, own_rendezvous=True
@@ -65,6 +70,20 @@ def group(making: Making) -> GroupView:
 def holder_of(pod: PodView, key: str) -> Node | None:
     """A field of the worker group that the pod's template stands in."""
     return pod.site.owner.at(key) if pod.site.owner is not None else None
+
+
+def _joined(making: Making, pod: PodView) -> bool:
+    """Whether KubeRay's own start runs behind the command: not where that holds one, or is to be left alone."""
+    given = [making.root.at("metadata", "annotations", _LEFT_ALONE)]
+    given += [
+        making.job.workload.manifest.root.at("metadata", "annotations", _LEFT_ALONE),
+        pod.annotations.get(_LEFT_ALONE),
+    ]
+    if any(node is not None for node in given):
+        return False
+    first = next(iter(pod.main_containers), None)
+    words = first.words if first is not None else []
+    return bool(words) and "ray start" not in " ".join(w.text for w in words)
 
 
 def _true(node: object) -> bool:
