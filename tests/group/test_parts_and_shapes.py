@@ -184,3 +184,26 @@ def test_names_that_a_controller_sets_are_known_without_their_values(text: str, 
 @pytest.mark.parametrize("text", [SERVICES], ids=["Dynamo"])
 def test_engines_that_their_controller_brings_together_need_no_address_in_the_file(text: str) -> None:
     assert job(text).group.own_rendezvous
+
+
+SCALED = f"""apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {{name: chat}}
+spec:
+  replicas: 1
+  template:
+    podCliqueScalingGroups: [{{name: decode, replicas: 3, cliqueNames: [leader, worker]}}]
+    cliques:
+      - name: leader
+        spec: {{replicas: 1, podSpec: {{containers: [{{name: e, image: "registry.example/chat:1", {GPUS}}}]}}}}
+      - name: worker
+        spec: {{replicas: 3, podSpec: {{containers: [{{name: e, image: "registry.example/chat:1", {GPUS}}}]}}}}
+      - name: prefill
+        spec: {{replicas: 1, podSpec: {{containers: [{{name: e, image: "registry.example/chat:1", {GPUS}}}]}}}}
+"""
+
+
+def test_cliques_of_one_scaling_group_are_one_engine_and_others_stand_alone() -> None:
+    made = job(SCALED)
+    assert [pod.job_pods for pod in made.pods] == [4, 4, 1]
+    assert made.group.nodes == 4
