@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from fabriclint.launch import programs
 from fabriclint.launch.facts import Fact, Forwarded, Launcher, Refusal
-from fabriclint.launch.shell import Assignment, Invocation, Shell, Sourced
+from fabriclint.launch.shell import Shell
 from fabriclint.launch.state import Certainty, State
+from fabriclint.launch.transcript import Assignment, Invocation, Sourced
 from fabriclint.launch.word import Place, Word, argument
 from fabriclint.node import UNKNOWN, Unknown
 
@@ -231,9 +232,9 @@ def _character(launch: Launch) -> None:
     if launch.open or launch.unseen or launch.image or launch.refused:
         launch.probe = bool(names) and any(programs.PROBES.fullmatch(n) for n in names)
         return
-    from fabriclint.launch.shell import _HELPERS
+    from fabriclint.launch.commands import HELPERS
 
-    own = [n for n in names if n not in _HELPERS or n in programs.IDLE]
+    own = [n for n in names if n not in HELPERS or n in programs.IDLE]
     if any(p.launchers and not programs.PROBES.fullmatch(str(p.name)) for p in launch.programs):
         return
     launch.idle = bool(own) and all(n in programs.IDLE for n in own)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fabriclint.launch import condition
 from fabriclint.launch.expand import Expander, ShellExitError
+from fabriclint.launch.external import source
 from fabriclint.launch.state import Certainty, State, Variable
 from fabriclint.launch.syntax import Assign
 from fabriclint.launch.word import HOLE, Word
 
 if TYPE_CHECKING:
-    from fabriclint.launch.shell import Shell, Sink
+    from fabriclint.launch.shell import Shell
+    from fabriclint.launch.transcript import Sink
 
 
 @dataclass(slots=True)
@@ -315,7 +317,7 @@ def _pwd(call: Call) -> None:
 
 @_builtin("source", ".")
 def _source(call: Call) -> None:
-    call.shell.source(call.words, call.state, call.sink)
+    source(call.shell, call.words, call.state, call.sink)
 
 
 @_builtin("eval")
@@ -384,7 +386,7 @@ def _exec(call: Call) -> None:
 
 @_builtin("exit", "return", "break", "continue")
 def _leave(call: Call) -> None:
-    from fabriclint.launch.shell import LeaveError
+    from fabriclint.launch.transcript import LeaveError
 
     text = call.words[1].raw if len(call.words) > 1 else ""
     number = int(text[:9]) if text.isdigit() else None

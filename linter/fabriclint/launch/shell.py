@@ -4,261 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from fabriclint.launch import pattern
+from fabriclint.launch.commands import BASH_ONLY, QUESTIONS, SPECIAL
+from fabriclint.launch.compound import COMPOUND
 from fabriclint.launch.expand import Expander, ShellExitError
+from fabriclint.launch.external import external
 from fabriclint.launch.state import Certainty, Origin, State, Variable
 from fabriclint.launch.syntax import (
     Assign,
     Body,
     Chain,
     Command,
-    Compound,
     Pipeline,
-    Raw,
     Redirect,
     Simple,
     Token,
     TooDeepError,
     read,
 )
-from fabriclint.launch.word import HOLE, Place, Word, pieces_of, text_of
-from fabriclint.node import Unknown
+from fabriclint.launch.transcript import Assignment, GiveUpError, Invocation, LeaveError, Sink, Sourced, Transcript
+from fabriclint.launch.word import HOLE, Place, Word
 
 #: Commands and characters after which reading ends; a real start text needs a few hundred.
 _MOST_WORK = 100_000
-_MOST_ROUNDS = 64
 _DEEPEST = 24
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SHELLS = frozenset(("bash", "sh", "dash", "ash", "zsh", "ksh"))
-#: Helpers that are taken to succeed.
-_HELPERS = frozenset(
-    [
-        "mkdir",
-        "chmod",
-        "chown",
-        "cp",
-        "mv",
-        "ln",
-        "touch",
-        "rm",
-        "apt-get",
-        "apt",
-        "yum",
-        "dnf",
-        "pip",
-        "pip3",
-        "sleep",
-        "sync",
-        "date",
-        "ls",
-        "cat",
-        "tee",
-        "env",
-        "printenv",
-        "id",
-        "whoami",
-        "hostname",
-        "nvidia-smi",
-        "ldconfig",
-        "git",
-        "wget",
-        "curl",
-        "tar",
-        "unzip",
-        "sed",
-        "awk",
-        "sort",
-        "uniq",
-        "cut",
-        "tr",
-        "head",
-        "tail",
-        "wc",
-        "seq",
-        "sysctl",
-        "mount",
-        "find",
-        "uname",
-        "python-config",
-        "nproc",
-        "ibv_devinfo",
-        "ibstat",
-        "rdma",
-        "ip",
-        "dirname",
-        "basename",
-        "realpath",
-        "readlink",
-        "df",
-        "du",
-        "free",
-        "ps",
-        "apk",
-        "conda",
-        "service",
-        "ssh-keygen",
-        "update-ca-certificates",
-        "huggingface-cli",
-        "gsutil",
-        "gcloud",
-        "aws",
-        "mktemp",
-        "stat",
-        "xargs",
-        "envsubst",
-    ]
-)
-#: Programs that are asked something: their exit status is the answer.
-_QUESTIONS = frozenset(
-    [
-        "test",
-        "[",
-        "[[",
-        "grep",
-        "egrep",
-        "fgrep",
-        "which",
-        "nc",
-        "getent",
-        "ping",
-        "pgrep",
-        "nslookup",
-        "dig",
-        "host",
-        "ssh",
-        "curl",
-        "wget",
-        "diff",
-        "cmp",
-        "timeout",
-        "type",
-        "hash",
-        "command",
-        "mountpoint",
-        "pidof",
-    ]
-)
-#: Programs put before another program, with how many words of their own follow the options, and which options
-#: take a value.
-_WRAPPERS: dict[str, tuple[int, frozenset[str]]] = {
-    "nohup": (0, frozenset()),
-    "time": (0, frozenset(("-o", "-f"))),
-    "setsid": (0, frozenset()),
-    "nice": (0, frozenset(("-n", "--adjustment"))),
-    "ionice": (0, frozenset(("-c", "-n", "--class", "--classdata"))),
-    "timeout": (1, frozenset(("-s", "-k", "--signal", "--kill-after"))),
-    "stdbuf": (0, frozenset(("-i", "-o", "-e"))),
-    "chrt": (1, frozenset()),
-    "taskset": (1, frozenset()),
-    "tini": (0, frozenset(("-p", "-e"))),
-    "dumb-init": (0, frozenset()),
-    "unbuffer": (0, frozenset()),
-    "catchsegv": (0, frozenset()),
-    "gosu": (1, frozenset()),
-    "xvfb-run": (0, frozenset(("-n", "-s", "-e", "-f"))),
-}
-#: Files that are known to leave variables of the job alone: only names they own may change.
-_TAME = re.compile(
-    r"/etc/profile|bashrc|/bin/activate$|hpcx-init|conda\.sh$|nccl-env-profile|set_nccl_env|nvm\.sh$|/vars\.sh$"
-)
-
-
-@dataclass(slots=True)
-class Assignment:
-    """A variable that was given to child processes; `raw` None: taken away from them."""
-
-    name: str
-    raw: str | None
-    place: Place | None
-    order: int
-    certainty: Certainty
-
-    @property
-    def value(self) -> str | Unknown | None:
-        """The value, UNKNOWN when part of it is, None when the variable was removed."""
-        return None if self.raw is None else text_of(self.raw)
-
-    @property
-    def pieces(self) -> tuple[str | Unknown, ...]:
-        """The known stretches of the value."""
-        return pieces_of(self.raw or "")
-
-
-@dataclass(slots=True)
-class Sourced:
-    """A file that was read by `.` or `source`. `works` False: this shell has no `source`."""
-
-    path: Word
-    place: Place
-    order: int
-    certainty: Certainty
-    under_sh: bool
-    by_source: bool
-    works: bool = True
-    in_view: bool = False
-
-
-@dataclass(slots=True)
-class Invocation:
-    """A program that is started. `environment`: what differs from the container's; `cleared`: it is all."""
-
-    words: list[Word]
-    environment: dict[str, Assignment]
-    certainty: Certainty
-    order: int
-    background: bool = False
-    substitution: bool = False
-    under_sh: bool = False
-    cleared: bool = False
-    open_names: bool = False
-    cwd: str | None = None
-
-    @property
-    def name(self) -> str | Unknown:
-        """The program's name without its folder."""
-        text = self.words[0].text
-        return text if isinstance(text, Unknown) else text.rsplit("/", 1)[-1]
-
-
-@dataclass(slots=True)
-class Transcript:
-    """All that was seen."""
-
-    invocations: list[Invocation] = field(default_factory=list)
-    assignments: list[Assignment] = field(default_factory=list)
-    sourced: list[Sourced] = field(default_factory=list)
-    #: Scripts and commands that are out of view.
-    unseen: list[Word] = field(default_factory=list)
-    refused: list[tuple[Place, str]] = field(default_factory=list)
-    #: The reader gave up somewhere: more may happen than is listed.
-    open: bool = False
-    files: dict[str, Word] = field(default_factory=dict)
-
-
-class GiveUpError(Exception):
-    """Too much work, or too deep."""
-
-
-class LeaveError(Exception):
-    """`return`, `break`, `continue`."""
-
-    def __init__(self, kind: str, count: int = 1, status: int | None = 0) -> None:
-        super().__init__(kind)
-        self.kind = kind
-        self.count = count
-        self.status = status
-
-
-class Sink:
-    """Collects output."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-
-    def add(self, text: str) -> None:
-        self.parts.append(text)
 
 
 class Shell:
@@ -282,6 +51,12 @@ class Shell:
         if self.work > _MOST_WORK:
             raise GiveUpError
 
+    def enter(self) -> None:
+        """One level deeper (the caller takes it back); ends the reading when it is too deep."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise GiveUpError
+
     def tick(self) -> int:
         """The next order number."""
         self.order += 1
@@ -301,9 +76,7 @@ class Shell:
     def script(self, text: Word, state: State, sink: Sink | None) -> None:
         """Run a text in a state (which is changed)."""
         self.spend(len(text.raw) // 8 + 20)
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise GiveUpError
+        self.enter()
         kept = state.origin
         state.origin = Origin.of(text)
         try:
@@ -366,7 +139,7 @@ class Shell:
             self.pipeline(chain.first, state, sink)
             return
         before = state.certainty
-        self._guarded(lambda: self.pipeline(chain.first, state, sink))
+        self.guarded_run(lambda: self.pipeline(chain.first, state, sink))
         for position, (op, pipe) in enumerate(chain.rest):
             last = position == len(chain.rest) - 1
 
@@ -374,7 +147,7 @@ class Shell:
                 if last:
                     self.pipeline(pipe, target, sink)
                 else:
-                    self._guarded(lambda: self.pipeline(pipe, target, sink))
+                    self.guarded_run(lambda: self.pipeline(pipe, target, sink))
 
             if state.status is None:
                 if op == "&&" and not state.asked:
@@ -391,7 +164,7 @@ class Shell:
         if state.certainty is not before and "e" in state.options and not self.guarded:
             state.certainty = min(before, Certainty.EXPECTED)
 
-    def _guarded(self, run: Callable[[], None]) -> None:
+    def guarded_run(self, run: Callable[[], None]) -> None:
         """Run where `set -e` does not look."""
         self.guarded += 1
         try:
@@ -431,7 +204,7 @@ class Shell:
     def pipeline(self, pipe: Pipeline, state: State, sink: Sink | None) -> None:
         """`a | b | c`."""
         if pipe.negated:
-            self._guarded(lambda: self._pipe(pipe, state, sink))
+            self.guarded_run(lambda: self._pipe(pipe, state, sink))
             if state.status is not None:
                 state.status = int(not state.status)
             return
@@ -481,9 +254,9 @@ class Shell:
         _, given, file = self.redirects(command.redirects, state, given)
         if file is not None:
             sink = Sink()
-        getattr(self, "_" + command.kind)(command, state, sink, given)
+        COMPOUND[command.kind](self, command, state, sink, given)
         if file is not None and sink is not None:
-            self._write(file, "".join(sink.parts), state, command.start, command.end)
+            self.write(file, "".join(sink.parts), state, command.start, command.end)
 
     def redirects(
         self, redirects: list[Redirect], state: State, given: Word | None
@@ -511,7 +284,7 @@ class Shell:
                 file = (target.raw, one.op in (">>", "&>>"))
         return True, given, file
 
-    def _write(
+    def write(
         self, file: tuple[str, bool], text: str, state: State, start: int, end: int, word: Word | None = None
     ) -> None:
         path, append = file
@@ -528,183 +301,6 @@ class Shell:
             word = Word(text, *place, starts=[place.start] * len(text), ends=[place.end] * len(text))
         state.files[path] = word
         self.seen.files[path] = word
-
-    def _group(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        self.body(command.body, state, sink)
-
-    def _subshell(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        child = state.copy()
-        self.spend(len(child.variables) + 5)
-        try:
-            self.body(command.body, child, sink)
-        except ShellExitError as end:
-            child.status = end.status
-        except LeaveError:
-            pass
-        state.status, state.asked = child.status, child.asked
-        state.files = child.files
-
-    def _coproc(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        self.background += 1
-        try:
-            self._subshell(command, state, None, given)
-        finally:
-            self.background -= 1
-        state.status = 0
-
-    def _if(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        self._clauses(command, 0, state, sink)
-
-    def _clauses(self, command: Compound, at: int, state: State, sink: Sink | None) -> None:
-        if at == len(command.clauses):
-            if command.other is not None:
-                self.body(command.other, state, sink)
-            else:
-                state.status = 0
-            return
-        condition, body = command.clauses[at]
-        self._guarded(lambda: self.body(condition, state, sink))
-        if state.status is None:
-            self.fork(state, [lambda s: self.body(body, s, sink), lambda s: self._clauses(command, at + 1, s, sink)])
-        elif state.status == 0:
-            self.body(body, state, sink)
-        else:
-            self._clauses(command, at + 1, state, sink)
-
-    def _round(self, body: Body, state: State, sink: Sink | None) -> bool:
-        """One round of a loop; False = the loop ends."""
-        try:
-            self.body(body, state, sink)
-        except LeaveError as leave:
-            if leave.kind == "return":
-                raise
-            if leave.count > 1:
-                raise LeaveError(leave.kind, leave.count - 1) from None
-            return leave.kind == "continue"
-        return True
-
-    def _while(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        condition, body = command.clauses[0]
-        for count in range(_MOST_ROUNDS):
-            known = dict(state.variables)
-            self.spend(len(known))
-            self._guarded(lambda: self.body(condition, state, sink))
-            if state.status is None or (given is not None and HOLE in given.raw) or (given is not None and count):
-                self.fork(state, [lambda s: self._once(body, s, sink), lambda _: None])
-                state.status = 0
-                return
-            if (state.status == 0) == (command.kind == "until"):
-                state.status = 0
-                return
-            sure = state.certainty
-            if not self._round(body, state, sink):
-                state.status = 0
-                return
-            if state.certainty < sure:
-                # Left in one branch: the rest runs after some round.
-                return
-            if {k: v.value for k, v in known.items()} == {k: v.value for k, v in state.variables.items()}:
-                # Nothing changes from round to round: it goes on for ever.
-                raise ShellExitError(0)
-        self.seen.open = True
-        raise GiveUpError
-
-    _until = _while
-
-    def _once(self, body: Body, state: State, sink: Sink | None) -> None:
-        self._round(body, state, sink)
-
-    def _for(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        words = Expander(self, state).words(command.words) if command.words is not None else list(state.positional)
-        if (
-            any(w.open or w.glob for w in words)
-            or len(words) > _MOST_ROUNDS
-            or (command.words is None and state.positional_open)
-        ):
-
-            def one(branch: State) -> None:
-                self.store(branch, command.name, HOLE, command.start, command.start)
-                self._once(command.body, branch, sink)
-
-            self.fork(state, [one, lambda _: None])
-            return
-        state.status = 0
-        for word in words:
-            self.store(state, command.name, word.raw, command.start, command.start, word.place)
-            if not self._round(command.body, state, sink):
-                return
-
-    def _select(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        def one(branch: State) -> None:
-            self.store(branch, command.name, HOLE, command.start, command.start)
-            self._once(command.body, branch, sink)
-
-        self.fork(state, [one, lambda _: None])
-
-    def _cfor(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        expander = Expander(self, state)
-        parts: list[Raw] = [*command.arith, [], [], []][:3]
-        expander.arithmetic(parts[0])
-        for _ in range(_MOST_ROUNDS):
-            value = expander.arithmetic(parts[1]) if parts[1] else 1
-            if value is None:
-                self.fork(state, [lambda s: self._once(command.body, s, sink), lambda _: None])
-                return
-            if value == 0:
-                state.status = 0
-                return
-            if not self._round(command.body, state, sink):
-                return
-            expander.arithmetic(parts[2])
-        raise GiveUpError
-
-    def _case(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        assert command.subject is not None
-        expander = Expander(self, state)
-        subject = expander.text(command.subject.parts)
-        state.status = 0
-        unknown: list[Callable[[State], None]] = []
-        fall = False
-        for patterns, body, end in command.cases:
-            hit: bool | None = fall
-            for token in patterns:
-                if hit:
-                    break
-                characters = expander.characters(token.parts)
-                one = (
-                    None
-                    if characters is None or (HOLE in subject and not _everything(characters))
-                    else (True if _everything(characters) else pattern.matches(subject, characters))
-                )
-                hit = one if one or hit is False else hit
-            fall = False
-            if hit is None:
-                unknown.append(lambda s, body=body: self.body(body, s, sink))  # type: ignore[misc]
-            elif hit:
-                if unknown:
-                    unknown.append(lambda s, body=body: self.body(body, s, sink))  # type: ignore[misc]
-                    self.fork(state, unknown)
-                    return
-                self.body(body, state, sink)
-                if end == ";;":
-                    return
-                fall = end == ";&"
-        if unknown:
-            self.fork(state, [*unknown, lambda _: None])
-
-    def _function(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        state.functions[command.name] = (command.body, state.origin)
-        state.status = 0
-
-    def _arith(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        value = Expander(self, state).arithmetic(command.arith[0])
-        state.status, state.asked = (None if value is None else int(value == 0)), True
-
-    def _cond(self, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-        from fabriclint.launch.condition import double
-
-        answer = double(command.words or [], Expander(self, state), state)
-        state.status, state.asked = (None if answer is None else int(not answer)), True
 
     # -- simple commands
 
@@ -792,7 +388,7 @@ class Shell:
                 self.assign(assign, state, expander)
             return
         saved: dict[str, Variable | None] = {}
-        if command.assigns and not state.bash and words[0].raw in _SPECIAL:
+        if command.assigns and not state.bash and words[0].raw in SPECIAL:
             # Before a special builtin assignments stay, and are not exported.
             for assign in command.assigns:
                 self.assign(assign, state, expander)
@@ -818,7 +414,7 @@ class Shell:
                 if words[0].raw == "cat" and len(words) == 1 and heredoc is not None and heredoc.raw == text
                 else None
             )
-            self._write(file, text, state, command.start, command.end, whole)
+            self.write(file, text, state, command.start, command.end, whole)
 
     def _declaration(self, tokens: list[Token], expander: Expander, state: State) -> list[Word] | None:
         """Words of export and its kin: what looks like an assignment is not split."""
@@ -868,7 +464,7 @@ class Shell:
             # Nobody knows what this is: it may well be a builtin that changes the shell.
             self.seen.unseen.append(first)
             if any(not w.open for w in words[1:]) or not first.open:
-                self._record(words, state)
+                self.record(words, state)
             state.forget() if first.open else None
             state.status, state.asked = None, True
             return
@@ -877,12 +473,12 @@ class Shell:
             self._call(raw, words, state, sink)
             return
         handler = BUILTINS.get(raw) if builtins and expander is not None else None
-        if handler is not None and expander is not None and (state.bash or raw not in _BASH_ONLY):
-            state.asked = raw in _QUESTIONS
+        if handler is not None and expander is not None and (state.bash or raw not in BASH_ONLY):
+            state.asked = raw in QUESTIONS
             state.status = 0
             handler(Call(self, words, state, sink, given, declared or [], expander))
             return
-        if not state.bash and raw in _BASH_ONLY and raw != "source" and expander is not None:
+        if not state.bash and raw in BASH_ONLY and raw != "source" and expander is not None:
             state.status, state.asked = 127, False
             return
         if raw == "source" and expander is not None:
@@ -894,15 +490,13 @@ class Shell:
         if not raw or " " in raw or "\n" in raw or ("=" in raw and "/" not in raw):
             state.status, state.asked = 127, False
             if expander is None:
-                self._record(words, state)
+                self.record(words, state)
             return
-        self.external(words, state, sink, given)
+        external(self, words, state, sink, given)
 
     def _call(self, name: str, words: list[Word], state: State, sink: Sink | None) -> None:
         body, origin = state.functions[name]
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise GiveUpError
+        self.enter()
         kept = state.positional, state.positional_open, state.origin
         state.positional = words[1:]
         state.positional_open = any(w.open for w in words)
@@ -926,57 +520,7 @@ class Shell:
                     state.variables[variable] = old
             self.depth -= 1
 
-    def external(self, words: list[Word], state: State, sink: Sink | None, given: Word | None) -> None:
-        """A program outside the shell; shells and wrappers are looked into."""
-        raw = words[0].raw
-        name = raw.rsplit("/", 1)[-1]
-        if name == "env":
-            self._env(words, state, sink, given)
-            return
-        if name in _WRAPPERS:
-            inner = _unwrap(words, *_WRAPPERS[name])
-            if inner:
-                self.depth += 1
-                if self.depth > _DEEPEST:
-                    raise GiveUpError
-                self.program(inner, state, sink, given, builtins=False, functions=False)
-                self.depth -= 1
-                if name == "timeout":
-                    state.status, state.asked = None, True
-                return
-        if name in _SHELLS:
-            self._shell(words, name, state, sink, given)
-            return
-        if raw in state.files:
-            self._file(words[0], words, state, sink)
-            return
-        self._record(words, state)
-        state.status, state.asked = None, name in _QUESTIONS
-        if name in _HELPERS:
-            state.status = 0
-        if name == "cat" and len(words) == 1 and given is not None:
-            if sink is not None:
-                sink.add(given.raw)
-        elif name == "cat" and len(words) > 1 and all(w.raw in state.files for w in words[1:]):
-            if sink is not None:
-                for w in words[1:]:
-                    sink.add(state.files[w.raw].raw)
-        elif name == "seq" and sink is not None:
-            sink.add(_seq(words))
-        elif name == "tee":
-            for w in words[1:]:
-                if not w.raw.startswith("-"):
-                    self._write((w.raw, any(x.raw == "-a" for x in words)), given.raw if given else HOLE, state, 0, 0)
-            if sink is not None:
-                sink.add(given.raw if given else HOLE)
-        elif name == "xargs":
-            self.seen.unseen.append(words[0])
-        elif sink is not None:
-            sink.add(HOLE)
-        if raw.endswith(".sh") or (name not in _HELPERS and len(words) == 1 and "/" in raw and name not in ("sshd",)):
-            self.seen.unseen.append(words[0])
-
-    def _record(self, words: list[Word], state: State) -> None:
+    def record(self, words: list[Word], state: State) -> None:
         environment = {
             name: Assignment(name, v.value if v.exported else None, v.place, v.order, v.certainty)
             for name, v in state.variables.items()
@@ -999,230 +543,3 @@ class Shell:
                 state.cwd,
             )
         )
-
-    def _env(self, words: list[Word], state: State, sink: Sink | None, given: Word | None) -> None:
-        child = state.copy()
-        self.spend(len(child.variables) + 5)
-        i = 1
-        while i < len(words):
-            raw = words[i].raw
-            if words[i].open:
-                child.forget()
-                i += 1
-                break
-            if raw in ("-u", "--unset", "-C", "--chdir", "-S", "--split-string") and i + 1 < len(words):
-                if raw in ("-u", "--unset"):
-                    child.variables[words[i + 1].raw] = Variable(None)
-                elif raw in ("-S", "--split-string"):
-                    self.seen.open = True
-                i += 2
-            elif raw in ("-i", "-", "--ignore-environment"):
-                child.cleared = True
-                child.variables = {}
-                i += 1
-            elif raw.startswith("-"):
-                i += 1
-            elif "=" in raw:
-                name, value = raw.split("=", 1)
-                child.variables[name] = Variable(value, True, words[i].place, None, self.tick(), state.certainty)
-                i += 1
-            else:
-                break
-        if i < len(words):
-            self.depth += 1
-            if self.depth > _DEEPEST:
-                raise GiveUpError
-            self.program(words[i:], child, sink, given, builtins=False, functions=False)
-            self.depth -= 1
-            state.status, state.asked = child.status, child.asked
-        else:
-            state.status = 0
-            if sink is not None:
-                sink.add(HOLE)
-
-    def child(self, state: State, *, bash: bool, under_sh: bool) -> State:
-        """The state of a new shell started from this one."""
-        self.spend(len(state.variables) + 5)
-        child = state.copy()
-        child.bash, child.under_sh = bash, under_sh
-        child.variables = {n: v for n, v in state.variables.items() if v.exported or state.inherited(n) is not None}
-        child.functions = {}
-        child.options = set()
-        child.local_scopes = []
-        child.positional, child.positional_open, child.status = [], False, 0
-        return child
-
-    def _shell(self, words: list[Word], name: str, state: State, sink: Sink | None, given: Word | None) -> None:
-        under_sh = name not in ("bash", "zsh", "ksh")
-        bash = not under_sh or (name == "sh" and self.sh_is != "dash") or (name == "ash")
-        child = self.child(state, bash=bash, under_sh=under_sh)
-        i, command, read_stdin = 1, False, False
-        while i < len(words):
-            word = words[i]
-            if word.open:
-                self.seen.unseen.append(word)
-                self.seen.open = True
-                return
-            raw = word.raw
-            if raw in ("--", "-"):
-                i += 1
-                break
-            if raw.startswith("--"):
-                if raw == "--login":
-                    child.open_names = True
-                i += 2 if raw in ("--rcfile", "--init-file") else 1
-                continue
-            if len(raw) < 2 or raw[0] not in "-+":
-                break
-            if raw[0] == "-":
-                command |= "c" in raw
-                read_stdin |= "s" in raw
-                child.options |= set(raw[1:]) & set("euxaf")
-                if "l" in raw or "i" in raw:
-                    child.open_names = True
-            i += 1
-            for letter in ("o", "O"):
-                if letter in raw and i < len(words):
-                    if letter == "o" and raw[0] == "-":
-                        child.options.add(
-                            {"errexit": "e", "nounset": "u", "allexport": "a"}.get(words[i].raw, words[i].raw)
-                        )
-                    i += 1
-        rest = words[i:]
-        text: Word | None = None
-        if command:
-            if not rest:
-                state.status = 2
-                return
-            text = rest[0]
-            child.name = rest[1].raw if len(rest) > 1 else words[0].raw
-            child.positional = rest[2:]
-        elif rest and not read_stdin:
-            self._file(rest[0], rest, state, sink, child)
-            return
-        elif given is not None:
-            text, child.positional = given, rest
-        if any(w.open for w in rest):
-            child.positional_open = True
-        if text is None:
-            self._record(words, state)
-            state.status = None
-            return
-        if text.raw.strip(HOLE + " \n") == "" and HOLE in text.raw:
-            self.seen.unseen.append(text)
-            state.status = None
-            return
-        try:
-            self.script(text, child, sink)
-        except ShellExitError as end:
-            child.status = end.status
-        except LeaveError:
-            pass
-        state.files = child.files
-        state.status, state.asked = child.status, child.asked
-
-    def _file(self, path: Word, words: list[Word], state: State, sink: Sink | None, child: State | None = None) -> None:
-        """A script in a file: read when this text wrote it."""
-        text = state.files.get(path.raw)
-        if text is None or text.raw == HOLE:
-            self.seen.unseen.append(path)
-            state.status, state.asked = None, False
-            if sink is not None:
-                sink.add(HOLE)
-            return
-        child = child or self.child(state, bash=not re.match(r"#!.*\bsh\b", text.raw), under_sh=False)
-        child.name, child.positional = path.raw, words[1:]
-        child.positional_open = any(w.open for w in words)
-        try:
-            self.script(text, child, sink)
-        except ShellExitError as end:
-            child.status = end.status
-        except LeaveError:
-            pass
-        state.status, state.asked = child.status, child.asked
-
-    def source(self, words: list[Word], state: State, sink: Sink | None) -> None:
-        """`. file`, `source file`."""
-        if len(words) < 2:
-            state.status = 2
-            return
-        path = words[1]
-        text = state.files.get(path.raw)
-        seen = text is not None and text.raw != HOLE
-        self.seen.sourced.append(
-            Sourced(
-                path,
-                words[0].place,
-                self.tick(),
-                state.certainty,
-                state.under_sh,
-                words[0].raw == "source",
-                True,
-                seen,
-            )
-        )
-        if seen and text is not None:
-            self.script(text, state, sink)
-            return
-        if _TAME.search(path.raw):
-            state.open_names = True
-        else:
-            state.forget()
-        state.status, state.asked = None, False
-        if not state.bash:
-            # In dash a missing file ends the shell.
-            state.certainty = min(state.certainty, Certainty.EXPECTED)
-
-
-def _everything(characters: list[tuple[str, bool]]) -> bool:
-    return characters == [("*", False)]
-
-
-def _unwrap(words: list[Word], own: int, valued: frozenset[str]) -> list[Word]:
-    """The words behind a wrapper's options and own words."""
-    i = 1
-    while i < len(words) and words[i].raw.startswith("-") and not words[i].open:
-        if words[i].raw == "--":
-            i += 1
-            break
-        i += 2 if words[i].raw in valued else 1
-    return words[i + own :]
-
-
-def _seq(words: list[Word]) -> str:
-    try:
-        numbers = [int(w.raw) for w in words[1:]]
-    except ValueError:
-        return HOLE
-    if not 1 <= len(numbers) <= 3:
-        return HOLE
-    first, step, last = (
-        (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
-    )
-    if step == 0 or abs(last - first) // abs(step) > 500:
-        return HOLE
-    return "".join(f"{n}\n" for n in range(first, last + (1 if step > 0 else -1), step))
-
-
-_BASH_ONLY = frozenset(
-    [
-        "[[",
-        "source",
-        "declare",
-        "typeset",
-        "mapfile",
-        "readarray",
-        "let",
-        "pushd",
-        "popd",
-        "dirs",
-        "shopt",
-        "builtin",
-        "enable",
-        "disown",
-        "compgen",
-        "complete",
-        "help",
-    ]
-)
-_SPECIAL = frozenset((":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset", "times"))
