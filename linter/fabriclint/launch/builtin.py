@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from fabriclint.launch import condition
 from fabriclint.launch.expand import Expander, ShellExitError
 from fabriclint.launch.external import source
+from fabriclint.launch.script_tree import Assign
 from fabriclint.launch.state import Certainty, State, Variable
-from fabriclint.launch.syntax import Assign
 from fabriclint.launch.word import HOLE, Word
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fabriclint.launch import pattern
 from fabriclint.launch.expand import Expander, ShellExitError
+from fabriclint.launch.script_tree import Body, Compound, Raw
 from fabriclint.launch.state import State
-from fabriclint.launch.syntax import Body, Compound, Raw
 from fabriclint.launch.transcript import GiveUpError, LeaveError, Sink
 from fabriclint.launch.word import HOLE, Word
 

@@ -9,8 +9,8 @@ from fabriclint.launch.word import HOLE, Word
 
 if TYPE_CHECKING:
     from fabriclint.launch.expand import Expander
+    from fabriclint.launch.script_tree import Token
     from fabriclint.launch.state import State
-    from fabriclint.launch.syntax import Token
 
 _FILES = frozenset(
     [

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from fabriclint.launch import pattern
 from fabriclint.launch.arithmetic import evaluate
+from fabriclint.launch.script_tree import Arithmetic, Literal, Parameter, Raw, Substitution, Token
 from fabriclint.launch.state import Origin, State
-from fabriclint.launch.syntax import Arithmetic, Literal, Parameter, Raw, Substitution, Token
 from fabriclint.launch.word import HOLE, Word
 
 if TYPE_CHECKING:
-    from fabriclint.launch.syntax import Body
+    from fabriclint.launch.script_tree import Body
 
 _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])(?:\.\.(-?\d{1,5}))?")
 _MOST_BRACES = 500

@@ -9,19 +9,9 @@ from fabriclint.launch.commands import BASH_ONLY, QUESTIONS, SPECIAL
 from fabriclint.launch.compound import COMPOUND
 from fabriclint.launch.expand import Expander, ShellExitError
 from fabriclint.launch.external import external
+from fabriclint.launch.script_tree import Assign, Body, Chain, Command, Pipeline, Redirect, Simple, Token, TooDeepError
 from fabriclint.launch.state import Certainty, Origin, State, Variable
-from fabriclint.launch.syntax import (
-    Assign,
-    Body,
-    Chain,
-    Command,
-    Pipeline,
-    Redirect,
-    Simple,
-    Token,
-    TooDeepError,
-    read,
-)
+from fabriclint.launch.syntax import read
 from fabriclint.launch.transcript import Assignment, GiveUpError, Invocation, LeaveError, Sink, Sourced, Transcript
 from fabriclint.launch.word import HOLE, Place, Word
 

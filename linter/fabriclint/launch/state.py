@@ -11,7 +11,7 @@ from fabriclint.launch.word import HOLE, Place, Word
 from fabriclint.node import Unknown
 
 if TYPE_CHECKING:
-    from fabriclint.launch.syntax import Body
+    from fabriclint.launch.script_tree import Body
 
 
 class Certainty(IntEnum):

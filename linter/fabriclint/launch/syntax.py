@@ -1,217 +1,37 @@
-"""The grammar of POSIX shell and bash: a script's text as a tree of commands, every part with its offsets."""
+"""The grammar of POSIX shell and bash: lines, lists and commands of a script, as a tree."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TypeAlias
 
-#: Nesting beyond this is not read.
-_DEEPEST = 40
-_META = frozenset(" \t\n|&;()<>")
+from fabriclint.launch.script_tree import (
+    Assign,
+    Body,
+    Chain,
+    Command,
+    Compound,
+    Literal,
+    Pipeline,
+    Raw,
+    Redirect,
+    Script,
+    ShellError,
+    Simple,
+    Token,
+)
+from fabriclint.launch.word_reader import META, WordReader
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-]")
 _ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)")
 _ELEMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[([^\]\s]*)\](\+?=)")
 _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|function|select|coproc|time|in|\[\[|\]\]|[{}!])(?=[\s;&|()<>]|$)"
 )
 _DIGITS = re.compile(r"[0-9]+(?=[<>])")
-_ESCAPES = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "v": "\v",
-    "e": "\x1b",
-    "E": "\x1b",
-}
 
 
-class ShellError(Exception):
-    """The shell refuses the text here: nothing of this line runs."""
-
-    def __init__(self, at: int, message: str) -> None:
-        super().__init__(message)
-        self.at = at
-        self.message = message
-
-
-class TooDeepError(Exception):
-    """The text nests deeper than this reader goes; nothing can be said about it."""
-
-
-@dataclass(slots=True)
-class Literal:
-    """Characters that stand for themselves."""
-
-    text: str
-    start: int
-    end: int
-    quoted: bool = False
-
-
-@dataclass(slots=True)
-class Parameter:
-    """`$NAME`, `${NAME...}`: operator and its words."""
-
-    name: str
-    start: int
-    end: int
-    quoted: bool
-    op: str = ""
-    arg: Raw | None = None
-    second: Raw | None = None
-    index: Raw | None = None
-    length: bool = False
-    indirect: bool = False
-    bad: bool = False
-
-
-@dataclass(slots=True)
-class Substitution:
-    """`$(...)`, backquotes, `<(...)`: the commands, None when they could not be read."""
-
-    body: Body | None
-    start: int
-    end: int
-    quoted: bool
-    process: bool = False
-    detached: bool = False
-
-
-@dataclass(slots=True)
-class Arithmetic:
-    """`$((...))`, `$[...]`."""
-
-    body: Raw
-    start: int
-    end: int
-    quoted: bool
-
-
-Part: TypeAlias = "Literal | Parameter | Substitution | Arithmetic"
-Raw: TypeAlias = "list[Part]"
-
-
-@dataclass(slots=True)
-class Token:
-    """A word as written."""
-
-    parts: Raw
-    start: int
-    end: int
-
-    @property
-    def plain(self) -> str | None:
-        """Its text when it is one unquoted stretch."""
-        if all(isinstance(p, Literal) and not p.quoted for p in self.parts):
-            return "".join(p.text for p in self.parts if isinstance(p, Literal))
-        return None
-
-
-@dataclass(slots=True)
-class Assign:
-    """`NAME=word`, `NAME+=word`, `NAME[i]=word`, `NAME=(words)`."""
-
-    name: str
-    append: bool
-    value: Token | list[Token]
-    start: int
-    end: int
-    index: str | None = None
-
-
-@dataclass(slots=True)
-class Redirect:
-    """A redirection; for heredocs `body` is the text."""
-
-    op: str
-    fd: int | None
-    target: Token | None
-    body: Raw | None = None
-    start: int = 0
-    end: int = 0
-
-
-@dataclass(slots=True)
-class Simple:
-    """Assignments, words, redirections."""
-
-    assigns: list[Assign]
-    words: list[Token | Assign]
-    redirects: list[Redirect]
-    start: int
-    end: int
-
-
-@dataclass(slots=True)
-class Pipeline:
-    """Commands joined by `|`."""
-
-    commands: list[Command]
-    negated: bool
-    start: int
-    end: int
-
-
-@dataclass(slots=True)
-class Chain:
-    """Pipelines joined by `&&` and `||`."""
-
-    first: Pipeline
-    rest: list[tuple[str, Pipeline]]
-    background: bool = False
-
-
-Body: TypeAlias = "list[Chain]"
-
-
-@dataclass(slots=True)
-class Compound:
-    """Everything that holds other commands; `kind` says which fields are used.
-
-    group, subshell, if (`clauses`, `other`), while, until (`clauses`), for (`name`, `words`, `body`), cfor
-    (`arith`), case (`subject`, `cases`), cond (`words`), arith, function (`name`, `body`), coproc.
-    """
-
-    kind: str
-    start: int
-    end: int
-    body: Body = field(default_factory=list)
-    clauses: list[tuple[Body, Body]] = field(default_factory=list)
-    other: Body | None = None
-    name: str = ""
-    words: list[Token] | None = None
-    arith: list[Raw] = field(default_factory=list)
-    subject: Token | None = None
-    cases: list[tuple[list[Token], Body, str]] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
-
-
-Command: TypeAlias = "Simple | Compound"
-
-
-@dataclass(slots=True)
-class Script:
-    """The lines that were read, and the first that the shell refuses."""
-
-    lines: list[Body]
-    error: ShellError | None = None
-
-
-class Parser:
+class Parser(WordReader):
     """Reads `text[start:end]`; `bash` False keeps to what dash knows."""
-
-    def __init__(self, text: str, *, bash: bool, start: int = 0, end: int | None = None, depth: int = 0) -> None:
-        self.text = text
-        self.i = start
-        self.n = len(text) if end is None else end
-        self.bash = bash
-        self.depth = depth
-        self.pending: list[tuple[Redirect, str, bool, bool]] = []
 
     # -- lines and lists
 
@@ -284,11 +104,6 @@ class Parser:
                     raise self._error()
         self.depth -= 1
         return body
-
-    def _enter(self) -> None:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise TooDeepError
 
     def _chain(self) -> Chain:
         chain = Chain(self._pipeline(), [])
@@ -506,7 +321,7 @@ class Parser:
             self._newlines()
             if self.i >= self.n:
                 raise self._error("unexpected end of file")
-            if self._ahead("]]") and (self.i + 2 >= self.n or self.text[self.i + 2] in _META):
+            if self._ahead("]]") and (self.i + 2 >= self.n or self.text[self.i + 2] in META):
                 self.i += 2
                 return Compound("cond", start, self.i, words=words)
             at = self.i
@@ -633,13 +448,7 @@ class Parser:
             made.body = []
         return made
 
-    def _procsub(self) -> bool:
-        return self._ahead("<(") or self._ahead(">(")
-
     # -- blanks and newlines
-
-    def _ahead(self, text: str) -> bool:
-        return self.i + len(text) <= self.n and self.text.startswith(text, self.i)
 
     def _blanks(self) -> None:
         text, n = self.text, self.n
@@ -699,33 +508,6 @@ class Parser:
             body.extend(self._inner(a, b, mode="here"))
         return body
 
-    def _inner(self, start: int, end: int, mode: str = "arith") -> Raw:
-        """The parts of a stretch that is known to end at `end`."""
-        self._enter()
-        parser = Parser(self.text, bash=self.bash, start=start, end=end, depth=self.depth)
-        parts = parser.parts(mode)
-        self.depth -= 1
-        return parts
-
-    def _closing(self, start: int) -> int:
-        """Offset of the `))` that closes an arithmetic expression begun before `start`, or -1."""
-        depth = 0
-        i = start
-        # An expression is short; a limit keeps the search from being repeated over a whole text.
-        limit = min(self.n, start + 2000)
-        while i < limit:
-            c = self.text[i]
-            if c == "(":
-                depth += 1
-            elif c == ")":
-                if depth == 0:
-                    return i if self.text.startswith("))", i) and i + 2 <= self.n else -1
-                depth -= 1
-            elif c == "\\":
-                i += 1
-            i += 1
-        return -1
-
     # -- words
 
     def _reserved(self) -> str | None:
@@ -744,113 +526,12 @@ class Parser:
             raise self._error()
         self.i += len(text)
 
-    def _error(self, message: str = "syntax error") -> ShellError:
-        return ShellError(min(self.i, self.n), message)
-
     def _token(self, *, empty: bool = False, regex: bool = False) -> Token:
         start = self.i
         parts = self.parts("regex" if regex else "word")
         if self.i == start and not empty:
             raise self._error()
         return Token(parts, start, self.i)
-
-    def parts(self, mode: str) -> Raw:
-        """The parts of a word.
-
-        Modes: word, regex (behind `=~`), dq (up to `"`), brace and bracedq (up to `}`), slash (up to `/`
-        or `}`), here, arith (to the end).
-        """
-        out: Raw = []
-        text = self.text
-        quoted = mode in ("dq", "here", "bracedq", "arith")
-        run = self.i
-
-        def flush() -> None:
-            if run < self.i:
-                out.append(Literal(text[run : self.i], run, self.i, quoted))
-
-        parens = 0
-        while self.i < self.n:
-            c = text[self.i]
-            if mode == "word":
-                if c in _META:
-                    if self.bash and self._procsub() and run == self.i and not out:
-                        start = self.i
-                        self.i += 2
-                        out.append(Substitution(self._commands(), start, self.i, True, True))
-                        run = self.i
-                        continue
-                    break
-            elif mode == "regex":
-                if c == "(":
-                    parens += 1
-                elif c == ")" and parens:
-                    parens -= 1
-                elif c in " \t\n" or (c in "&|" and not parens and text.startswith(c * 2, self.i)):
-                    break
-            elif (
-                (mode == "dq" and c == '"')
-                or (mode in ("brace", "bracedq", "slash") and c == "}")
-                or (mode == "slash" and c == "/")
-            ):
-                break
-            if c == "\\":
-                follow = text[self.i + 1 : self.i + 2] if self.i + 1 < self.n else ""
-                if follow == "\n":
-                    flush()
-                    self.i += 2
-                    run = self.i
-                elif not follow:
-                    self.i += 1
-                elif quoted and follow not in (
-                    '$`\\"}' if mode == "bracedq" else '$`\\"' if mode != "here" else "$`\\"
-                ):
-                    self.i += 1 if follow not in "$`" else 2
-                else:
-                    flush()
-                    out.append(Literal(follow, self.i, self.i + 2, True))
-                    self.i += 2
-                    run = self.i
-            elif c == "'" and mode in ("word", "brace", "slash", "regex"):
-                flush()
-                end = text.find("'", self.i + 1, self.n)
-                if end < 0:
-                    raise self._error("unexpected end of file while looking for matching `''")
-                out.append(Literal(text[self.i + 1 : end], self.i + 1 if end > self.i + 1 else self.i, end, True))
-                self.i = run = end + 1
-            elif c == '"' and mode not in {"here", "dq"}:
-                flush()
-                start = self.i
-                self.i += 1
-                inner = self._nested("dq")
-                if self.i >= self.n:
-                    raise self._error("unexpected end of file while looking for matching `\"'")
-                self.i += 1
-                out.extend(inner or [Literal("", start, self.i, True)])
-                run = self.i
-            elif c == "$" and self.i + 1 < self.n:
-                flush()
-                part = self._dollar(quoted, mode)
-                if part is None:
-                    run = self.i
-                    self.i += 1
-                else:
-                    out.extend(part)
-                    run = self.i
-            elif c == "`":
-                flush()
-                out.append(self._backquote(quoted))
-                run = self.i
-            else:
-                self.i += 1
-        flush()
-        return out
-
-    def _nested(self, mode: str) -> Raw:
-        self._enter()
-        parts = self.parts(mode)
-        self.depth -= 1
-        return parts
 
     def _commands(self) -> Body:
         """Commands up to the `)` that closes them, which is consumed."""
@@ -862,156 +543,9 @@ class Parser:
         self.pending = kept
         return body
 
-    def _dollar(self, quoted: bool, mode: str) -> Raw | None:
-        """What `$` begins; None when it is a plain character."""
-        start = self.i
-        text = self.text
-        c = text[start + 1]
-        if c == "(":
-            if text.startswith("((", start + 1):
-                end = self._closing(start + 3)
-                if end >= 0 and end + 2 <= self.n:
-                    body = self._inner(start + 3, end)
-                    self.i = end + 2
-                    return [Arithmetic(body, start, self.i, quoted)]
-            self.i = start + 2
-            return [Substitution(self._commands(), start, self.i, quoted)]
-        if c == "[" and self.bash:
-            end = text.find("]", start, min(self.n, start + 2000))
-            if end > 0:
-                body = self._inner(start + 2, end)
-                self.i = end + 1
-                return [Arithmetic(body, start, self.i, quoted)]
-        if c == "{":
-            return [self._braced(quoted)]
-        if c in "'\"" and self.bash and not quoted:
-            if c == '"':
-                self.i = start + 1
-                return []
-            return self._ansi(start)
-        match = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]").match(text, start + 1, self.n)
-        if match is None:
-            return None
-        self.i = match.end()
-        return [Parameter(match.group(), start, self.i, quoted)]
-
-    def _ansi(self, start: int) -> Raw:
-        """`$'...'`."""
-        out: list[str] = []
-        i = start + 2
-        while i < self.n and self.text[i] != "'":
-            if self.text[i] == "\\" and i + 1 < self.n:
-                c = self.text[i + 1]
-                match = re.compile(r"x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}").match(self.text, i + 1, self.n)
-                if match:
-                    digits = match.group()
-                    out.append(chr(int(digits[1:], 16) if digits[0] in "xu" else int(digits, 8) & 255))
-                    i = match.end()
-                    continue
-                out.append(_ESCAPES.get(c, c if c in "\\'\"?" else "\\" + c))
-                i += 2
-            else:
-                out.append(self.text[i])
-                i += 1
-        if i >= self.n:
-            raise self._error("unexpected end of file while looking for matching `''")
-        self.i = i + 1
-        return [Literal("".join(out), start, self.i, True)]
-
-    def _backquote(self, quoted: bool) -> Part:
-        start = self.i
-        i = start + 1
-        inner: list[str] = []
-        while i < self.n and self.text[i] != "`":
-            if self.text[i] == "\\" and i + 1 < self.n and self.text[i + 1] in ('$`\\"' if quoted else "$`\\"):
-                i += 1
-            inner.append(self.text[i])
-            i += 1
-        if i >= self.n:
-            raise self._error("unexpected end of file while looking for matching ``'")
-        self.i = i + 1
-        self._enter()
-        script = Parser("".join(inner), bash=self.bash, depth=self.depth).script()
-        self.depth -= 1
-        # Offsets of the inner text are not those of the script: its words stand where the backquotes do.
-        body = None if script.error else [chain for line in script.lines for chain in line]
-        return Substitution(body, start, self.i, quoted, detached=True)
-
-    def _braced(self, quoted: bool) -> Part:
-        """`${...}`."""
-        start = self.i
-        text = self.text
-        self.i += 2
-        made = Parameter("", start, start, quoted)
-        if self._ahead("#") and not self._ahead("#}") and not re.match(r"#[-:+?=%#]", text[self.i : self.i + 2]):
-            made.length = True
-            self.i += 1
-        elif self._ahead("!") and not self._ahead("!}"):
-            made.indirect = True
-            made.bad = not self.bash
-            self.i += 1
-        match = _PARAMETER.match(text, self.i, self.n)
-        if match is None:
-            made.bad = True
-        else:
-            made.name = match.group()
-            self.i = match.end()
-        if self._ahead("["):
-            end = text.find("]", self.i, min(self.n, self.i + 500))
-            if end < 0 or not self.bash:
-                made.bad = True
-            if end >= 0:
-                made.index = self._inner(self.i + 1, end)
-                self.i = end + 1
-        inner = "bracedq" if quoted else "brace"
-        if not self._ahead("}"):
-            ops = (
-                ":-",
-                ":=",
-                ":?",
-                ":+",
-                "##",
-                "%%",
-                "//",
-                "/#",
-                "/%",
-                "^^",
-                ",,",
-                "-",
-                "=",
-                "?",
-                "+",
-                "#",
-                "%",
-                "/",
-                "^",
-                ",",
-                ":",
-                "@",
-            )
-            for op in ops:
-                if self._ahead(op):
-                    made.op = op
-                    self.i += len(op)
-                    break
-            else:
-                made.bad = True
-            if (made.op and made.op[0] in "/^,@") or made.op == ":":
-                made.bad = made.bad or not self.bash
-            if made.op and made.op[0] == "/":
-                made.arg = self._nested("slash")
-                if self._ahead("/"):
-                    self.i += 1
-                    made.second = self._nested(inner)
-            elif made.op in ("#", "##", "%", "%%"):
-                made.arg = self._nested("brace")
-            else:
-                made.arg = self._nested(inner)
-        if not self._ahead("}"):
-            raise self._error("unexpected end of file while looking for matching `}'")
-        self.i += 1
-        made.end = self.i
-        return made
+    def _script_of(self, text: str) -> Script:
+        """A text between backquotes as a script of its own."""
+        return Parser(text, bash=self.bash, depth=self.depth).script()
 
 
 def read(text: str, *, bash: bool) -> Script:
