@@ -367,7 +367,7 @@ def _unread(
     release = _release(started)
     if release is None or release[0] < 5 or "prte_default_hostfile" in text or "openmpi-mca-params" in text:
         return
-    own = started.container.env.get(_HOSTFILE_4)
+    own = started.container.env.get(_HOSTFILE_4) if _HOSTFILE_4 not in role.injected else None
     yield Finding(
         own.place if own is not None else started.place(program.invocation.words[0].place),
         f"Open MPI {release[0]} does not read '{_HOSTFILE_4}', and nothing else names hosts for mpirun; it starts all ranks in "

@@ -84,7 +84,9 @@ def _starts(group: GroupView) -> Iterator[tuple[Started, Launcher]]:
             if main is None or (started.launch.probe and not main.launchers):
                 continue
             for launcher in main.launchers:
-                if not launcher.unclear and not launcher.refused:
+                # Too many processes for the hosts that it names is what is looked for here.
+                refused = any(not r.by and "more processes" not in r.reason for r in launcher.refusals)
+                if not launcher.unclear and not refused:
                     yield started, launcher
 
 

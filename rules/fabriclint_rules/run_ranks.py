@@ -35,7 +35,7 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
     "no-rendezvous-injected",
     Severity.WARNING,
     on=GroupView,
-    yields_to=("RUN007", "RUN016", "TRN005", "TRN006", "TRN014", "TRN017"),
+    yields_to=("RUN005", "RUN007", "RUN016", "TRN005", "TRN006", "TRN014", "TRN017"),
     yields_on_line=("RUN016", "DOC005", "RUN004", "RUN006", "RUN019", "DOC003"),
 )
 def no_rendezvous_injected(group: GroupView) -> Iterator[Finding]:
