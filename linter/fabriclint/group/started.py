@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from fabriclint.group import GroupView, RoleGroup
     from fabriclint.launch import Place as LaunchPlace
     from fabriclint.pod import ContainerView
+
+
+#: Variables that say where a pod stands among the others, which no image does.
+_PLACE = re.compile(r"ADDR|RANK|INDEX|ENDPOINT|WORLD_SIZE|GROUP_SIZE|MASTER_PORT|PROCESS_ID")
 
 
 @dataclass(eq=False)
@@ -66,7 +71,7 @@ def ungiven(started: Started) -> tuple[list[str], LaunchPlace | None]:
     lacking: list[str] = []
     where: LaunchPlace | None = None
     for name in given_names():
-        if name not in text or name in values:
+        if name not in text or name in values or _PLACE.search(name) is None:
             continue
         other = _read(started.role, started.container, frozenset((name,))).main
         after = [r for one in other.launchers for r in one.refusals] if other is not None else before
