@@ -40,10 +40,36 @@ def silence(findings: list[Finding], rules: Iterable[Rule], jobs: Iterable[JobVi
     if not any(on_line.get(f.code) for f in kept):
         return kept
     spots = [_spot(f.place) for f in kept]
-    lines: dict[tuple[int, int], set[str]] = {}
+    lines: dict[tuple[int, int], list[Finding]] = {}
     for f, spot in zip(kept, spots, strict=True):
-        lines.setdefault(spot, set()).add(f.code)
-    return [f for f, spot in zip(kept, spots, strict=True) if not on_line.get(f.code, frozenset()) & lines[spot]]
+        lines.setdefault(spot, []).append(f)
+    return [
+        f
+        for f, spot in zip(kept, spots, strict=True)
+        if not any(
+            o.code in on_line.get(f.code, frozenset()) and (not _in_one_line(f.place.node) or _beside(f, o))
+            for o in lines[spot]
+        )
+    ]
+
+
+def _in_one_line(node: Node) -> bool:
+    """Whether the whole object stands in one line (minified JSON), so that a line says nothing."""
+    root = _root(node)
+    return root.doc is not None and "\n" not in root.doc.source.text[root.start : root.end].strip()
+
+
+def _beside(one: Finding, other: Finding) -> bool:
+    """Whether two findings of one line are of one entry: at one node, within each other, or of one parent."""
+    a, b = one.place.node.source, other.place.node.source
+    return a is b or a.parent is b.parent or _holds(a, b) or _holds(b, a)
+
+
+def _holds(above: Node, node: Node) -> bool:
+    at: Node | None = node
+    while at is not None and at is not above:
+        at = at.parent
+    return at is not None
 
 
 def _visible(findings: list[Finding]) -> list[Finding]:
