@@ -111,7 +111,7 @@ class _Pair(NamedTuple):
     help: str
 
 
-@rule("NCCL006", "contradiction", Severity.WARNING, on=JobView, yields_to=("IB003", "EFA007"))
+@rule("NCCL006", "contradiction", Severity.WARNING, on=JobView, yields_to=("IB003", "EFA007"), yields_on_line=("POD011",))  # fmt: skip
 def contradiction(job: JobView) -> Iterator[Finding]:
     """No two variables ask for what cannot be had together.
 
