@@ -199,7 +199,32 @@ LINES = {
     ),
     "the first test of every cluster": started(
         MPI,
-        "mpirun --allow-run-as-root -np 2 -N 1 -x NCCL_DEBUG=INFO -x LD_LIBRARY_PATH --mca btl_tcp_if_include eth0 --bind-to none /opt/nccl-tests/all_reduce_perf -b 8 -e 1G -f 2 -g 1".split(),
+        [
+            "mpirun",
+            "--allow-run-as-root",
+            "-np",
+            "2",
+            "-N",
+            "1",
+            "-x",
+            "NCCL_DEBUG=INFO",
+            "-x",
+            "LD_LIBRARY_PATH",
+            "--mca",
+            "btl_tcp_if_include",
+            "eth0",
+            "--bind-to",
+            "none",
+            "/opt/nccl-tests/all_reduce_perf",
+            "-b",
+            "8",
+            "-e",
+            "1G",
+            "-f",
+            "2",
+            "-g",
+            "1",
+        ],
     ),
     "a hostfile that is made first": shell(
         MPI,
@@ -222,14 +247,14 @@ LINES = {
         ],
     ),
     "deepspeed by the operator's hostfile": started(
-        MPI, "deepspeed --hostfile /etc/mpi/hostfile --no_ssh_check t.py --deepspeed ds.json".split()
+        MPI, ["deepspeed", "--hostfile", "/etc/mpi/hostfile", "--no_ssh_check", "t.py", "--deepspeed", "ds.json"]
     ),
     "horovodrun by hosts": started(
-        MPI, "horovodrun -np 2 -H reduce-worker-0.reduce:1,reduce-worker-1.reduce:1 python t.py".split()
+        MPI, ["horovodrun", "-np", "2", "-H", "reduce-worker-0.reduce:1,reduce-worker-1.reduce:1", "python", "t.py"]
     ),
-    "hydra by node": started(MPI, "mpiexec.hydra -ppn 1 -n 2 -genv NCCL_DEBUG INFO ./reduce".split()),
+    "hydra by node": started(MPI, ["mpiexec.hydra", "-ppn", "1", "-n", "2", "-genv", "NCCL_DEBUG", "INFO", "./reduce"]),
     "ranks of an MPIJob without sshd": started(
-        EXEC, "mpirun -np 2 -bind-to none -map-by slot -x NCCL_DEBUG ./tides".split()
+        EXEC, ["mpirun", "-np", "2", "-bind-to", "none", "-map-by", "slot", "-x", "NCCL_DEBUG", "./tides"]
     ),
     "hosts in Volcano's file": shell(
         VOLCANO_MPI,
@@ -272,7 +297,8 @@ LINES = {
         INDEXED, ["torchrun", "--nproc-per-node=1", "map.py", "--shard=$(JOB_COMPLETION_INDEX)"]
     ),
     "trtllm under mpirun": started(
-        MPI, "mpirun --allow-run-as-root -np 2 trtllm-llmapi-launch trtllm-serve /m --tp_size 2".split()
+        MPI,
+        ["mpirun", "--allow-run-as-root", "-np", "2", "trtllm-llmapi-launch", "trtllm-serve", "/m", "--tp_size", "2"],
     ),
     "srun in a pod of a Slurm cluster": shell(
         JOBSET, "srun -N2 --ntasks-per-node=8 --mpi=pmix bash -c 'python t.py --rank $SLURM_PROCID'"
