@@ -124,3 +124,81 @@ def test_the_kubelet_expands_as_recorded(row: list[str]) -> None:
     env, argument, result = (json.loads(cell) for cell in row)
     values = build([], [(n, v) for n, v in (_STANDARD if env == "std" else env)])
     assert expand(argument, values.get).value == result
+
+
+@pytest.mark.parametrize("row", rows("kubernetes_env"), ids=lambda r: r[1][:70])
+def test_the_kubelet_builds_an_environment_as_recorded(row: list[str]) -> None:
+    inherited, env, texts, (wanted, received) = (json.loads(cell) for cell in row)
+    # What a field or a Secret gives is not in view.
+    elsewhere = any(value is None for _, value in env)
+    values = build([(n, v) for n, v in inherited], [(n, UNKNOWN if v is None else v) for n, v in env])
+    assert set(values) == set(wanted)
+    assert all(v == wanted[n] or (elsewhere and v is UNKNOWN) for n, v in values.items())
+    got = [expand(text, values.get).value for text in texts]
+    assert all(g == r or (elsewhere and g is UNKNOWN) for g, r in zip(got, received, strict=True))
+
+
+def written(command: str, files: dict[str, str]) -> list[str]:
+    """The words of a command, or a shell's text that writes files first."""
+    if not files:
+        return shlex.split(command)
+    return ["bash", "-c", "".join(f"cat > {n} <<'END'\n{text}END\n" for n, text in files.items()) + command]
+
+
+def facts(one: Launcher, environment: dict[str, str]) -> dict[str, object]:
+    """What is known of a launcher, in the recordings' words."""
+    said: dict[str, object] = {
+        "nodes": one.nodes.value,
+        "each": one.processes_per_node.value,
+        "ranks": one.processes.value,
+        "gpus": one.gpus.value,
+        "hostfile": one.hostfile.value,
+        "head": one.head,
+        "program": [w.raw for w in one.inner],
+    }
+    if one.host.value is not None:
+        said["address"] = f"{one.host.value}:{one.port.value}" if one.port.value is not None else one.host.value
+    if one.hosts is not None:
+        said["hosts"] = dict(one.hosts)
+    if one.forwards in ("all", "listed"):
+        names = {n for n in (*environment, "BAR") if n != "PATH"}
+        got = {n: v for n, v in environment.items() if n in names} if one.forwards == "all" else {}
+        for given in one.forwarded:
+            value = environment.get(given.name) if given.value is None else given.value
+            if given.works is True and value is not None and given.app == 0 and given.name in names:
+                got[given.name] = str(value)
+        said["env"] = got
+    return {name: value for name, value in said.items() if value is not None and value is not UNKNOWN}
+
+
+RECORDED = [(r[0], *(json.loads(c) if c else {} for c in r[1:])) for r in rows("launchers")]
+
+
+@pytest.mark.parametrize(("command", "environment", "files", "wanted"), RECORDED, ids=[r[0][:80] for r in RECORDED])
+def test_nothing_is_said_of_a_launcher_that_was_recorded_otherwise(
+    command: str, environment: dict[str, str], files: dict[str, str], wanted: dict[str, object]
+) -> None:
+    main = read_launch(written(command, files), environment.get, image_shell="bash").main
+    assert main is not None
+    one = main.launchers[0]
+    if wanted.get("refused"):
+        assert one.refusals
+        return
+    assert not one.refused
+    known = facts(one, environment)
+    assert {n: v for n, v in known.items() if n in wanted and n != "env"} == {
+        n: v for n, v in wanted.items() if n in known and n != "env"
+    }
+    seen = known.get("env")
+    if isinstance(seen, dict) and "env" in wanted:
+        assert {n: v for n, v in seen.items() if n in ("FOO", "BAR", "NCCL_DEBUG", "FI_PROVIDER")} == wanted["env"]
+
+
+def test_most_of_what_was_recorded_is_known() -> None:
+    told = known = 0
+    for command, environment, files, wanted in RECORDED:
+        main = read_launch(written(command, files), environment.get, image_shell="bash").main
+        if main is not None and not wanted.get("refused"):
+            told += len(wanted)
+            known += len(facts(main.launchers[0], environment).keys() & wanted.keys())
+    assert known >= 0.85 * told, f"{known} of {told}"
