@@ -105,8 +105,8 @@ def patch_env_on_reserved_container(view: TrainJobView) -> Iterator[Finding]:
         +                       containers:
         +                         - name: node
         +                           env: # <-
-        +                             - name: NCCL_DEBUG
-        +                               value: WARN
+        +                             - name: LOG_LEVEL
+        +                               value: debug
     Good: in the trainer block (trainer-torch)
         @@ kind: TrainJob
           env:
