@@ -56,6 +56,7 @@ def page(rule: Rule) -> Page:
     for name, content in zip(parts[1::2], parts[2::2], strict=False):
         if name == "Fix":
             fix = " ".join(content.split())
+            fix = fix[:1].upper() + fix[1:]
         elif name == "Silent":
             silent = " ".join(content.split())
         elif name == "Source":

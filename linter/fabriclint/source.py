@@ -277,6 +277,9 @@ def _report_duplicates(source: Source, tree: Tree) -> None:
         message = f"Key '{shown}' is given twice, {where}; kubectl keeps the second and silently drops the first."
         related = ((first.key_start, first.key_end, "this one is dropped"),)
         severity = "error" if whole else "warning"
+        if lost.plain() == second.value.plain():
+            severity = "note"
+            message = f"Key '{shown}' is given twice, {where}, with the same value."
         fix = Fix(f"remove the first '{shown}'", (Remove(lost),), Applicability.UNSAFE)
         source.problems.append(Problem("DOC002", severity, second.key_start, second.key_end, message, related, fix))
 

@@ -42,7 +42,7 @@ def syntax_error(_: FoundByReader) -> Iterator[Finding]:
     return iter(())
 
 
-@rule("DOC002", "duplicate-key", Severity.ERROR, on=FoundByReader, also=(Severity.WARNING,))
+@rule("DOC002", "duplicate-key", Severity.ERROR, on=FoundByReader, also=(Severity.WARNING, Severity.NOTE))
 def duplicate_key(_: FoundByReader) -> Iterator[Finding]:
     """A mapping has each key once.
 
@@ -50,6 +50,9 @@ def duplicate_key(_: FoundByReader) -> Iterator[Finding]:
     already lost the first. Half a pod can disappear this way.
 
     Fix: merge the two, or remove one.
+
+    Silent: two keys with one value, of which nothing is lost (a note).
+
     Bad: a second list of variables in one container (job)
         + env: # <-
         +   - name: DEBUG

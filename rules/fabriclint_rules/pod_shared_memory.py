@@ -127,17 +127,28 @@ def _without_shm(pod: PodView, job: JobView) -> Iterator[Finding]:
     where = ""
     if stands_in_trainjob(worker):
         where = " in a runtimePatches entry for it" if carries_security(worker) else " in the TrainJob's overrides"
-    volume = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
+    name = _idle_memory(pod) or "dshm"
+    volume = {"name": name, "emptyDir": {"medium": "Memory"}}
+    advice = f"Add a volume '{name}' with emptyDir {{medium: Memory}} and mount it at /dev/shm{where}."
+    if name in pod.volumes:
+        advice = f"Mount the volume '{name}', which no container mounts, at /dev/shm{where}."
     fix = add_volume_and_mount(worker, volume, _SHM, "mount a memory volume at /dev/shm")
     yield pod.finding(
         worker.missing("volumeMounts"),
         f"The container '{worker.name}' has {several} and nothing mounted at /dev/shm; its 64 MiB are too small for the "
         "ranks of one node.",
-        help=f"Add a volume 'dshm' with emptyDir {{medium: Memory}} and mount it at /dev/shm{where}.",
+        help=advice,
         severity=severity,
         fix=fix if severity is not Severity.NOTE else None,
         by_contract=severity is Severity.ERROR,
     )
+
+
+def _idle_memory(pod: PodView) -> str | None:
+    """The one volume of memory that the pod has and no container mounts: it was meant for /dev/shm."""
+    mounted = {mount.string("name") for container in pod.containers for mount in container.mounts}
+    idle = [n for n, v in pod.volumes.items() if n not in mounted and v.string("emptyDir", "medium") == "Memory"]
+    return idle[0] if len(idle) == 1 else None
 
 
 def _shm_volume(pod: PodView) -> tuple[Mapping, Node] | None:

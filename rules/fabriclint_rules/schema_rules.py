@@ -86,6 +86,16 @@ def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
         elif fault.kind == "unknown-field":
             help_text = "Remove the field, or write the one that was meant."
         if fault.older is not None:
+            if fault.suggestion is None:
+                what = (
+                    "Remove the field"
+                    if fault.kind == "unknown-field"
+                    else "Write a value of that type, or remove the field"
+                )
+                where = "trainer-version" if product else "the version"
+                help_text = (
+                    f"{what}; a cluster that still runs {product}{fault.older} takes it ({where} in the configuration)."
+                )
             severity = Severity.ERROR if given else Severity.WARNING
             message = f"{message} {product}{fault.older} took it."
         elif fault.newer is not None:

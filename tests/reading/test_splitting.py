@@ -131,6 +131,11 @@ def test_a_lost_list_is_an_error_and_a_lost_scalar_a_warning():
     assert "lines 4 and 5" in source.problems[0].message
 
 
+def test_a_key_given_twice_with_the_same_value_loses_nothing():
+    source, _ = read(HEAD + "spec:\n  env: [a]\n  env: [a]\n  q: {r: 1}\n  q: {r: 1}\n")
+    assert codes(source) == [("DOC002", "note", 5), ("DOC002", "note", 7)]
+
+
 def test_a_merge_replaces_what_stands_before_it():
     source, documents = read(HEAD + "x: &x {k: 1, m: 1}\nw:\n  k: 2\n  <<: *x\n  m: 2\n")
     assert documents[0].root.at("w").plain() == {"k": 1, "m": 2}

@@ -150,3 +150,21 @@ def test_a_runtime_of_ones_own_is_mended_in_its_file() -> None:
     text, left = mended(wrong)
     assert text == right
     assert left == []
+
+
+def test_memory_that_no_container_mounts_is_what_the_fix_mounts() -> None:
+    """The volume was meant for it; a second one would only hide that."""
+    lines = """\
+@@ vpc.amazonaws.com/efa
+-     volumeMounts:
+-       - name: dshm
+-         mountPath: /dev/shm
+  volumes:
+~   - name: dshm =>   - name: scratch
+"""
+    text, left = mended(whole("(pod-lws)", lines.strip("\n")).text)
+    assert left == []
+    assert text.count("medium: Memory") == (BASES / "pod-lws.yaml").read_text().count("medium: Memory")
+    assert (
+        "- name: scratch\n                mountPath: /dev/shm" in text or "name: scratch, mountPath: /dev/shm" in text
+    )
