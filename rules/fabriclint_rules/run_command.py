@@ -119,7 +119,7 @@ def unexpanded_variable(group: GroupView) -> Iterator[Finding]:
         ~ [torchrun, train.py] => [torchrun, train.py, --store=$(MASTER_ADDR)]
     Good: a shell reads it (run-jobset)
         ~ [python, forecast.py] => [bash, -c, "python forecast.py --shard=$JOB_COMPLETION_INDEX"]
-    Good: what the controller puts first is there (run-leaderworkerset)
+    Good: what the controller puts first is there, as public manifests have it (run-leaderworkerset)
         - command: [serve-engine]
         + command: [serve-engine]
         + env:
@@ -268,7 +268,7 @@ def launcher_option_refused(group: GroupView) -> Iterator[Finding]:
         ~ [python, forecast.py] => [torchrun, -np, "1", forecast.py]  # <-
     Bad: hosts that Open MPI 5 does not look for there (run-mpijob)
         ~ [mpirun, -np, "2", ./reduce] => [/opt/openmpi5/bin/mpirun, -np, "2", ./reduce]  # <-
-    Good: the hosts in mpirun's own words (run-mpijob)
+    Good: the hosts in mpirun's own words, as public manifests have it (run-mpijob)
         ~ [mpirun, -np, "2", ./reduce] => [/opt/openmpi5/bin/mpirun, --hostfile, /etc/mpi/hostfile, -np, "2", ./reduce]
     Good: dashes (run-leaderworkerset)
         ~ [serve-engine] => [python3, -m, sglang.launch_server, --model-path, /model, --tp-size, "4"]

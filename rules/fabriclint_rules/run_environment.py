@@ -95,7 +95,7 @@ def environment_not_forwarded(group: GroupView) -> Iterator[Finding]:
         + env:
         +   - name: NCCL_ALGO
         +     value: Ring  # <-
-    Good: each by its name (run-mpijob)
+    Good: each by its name, as public manifests have it (run-mpijob)
         - command: [mpirun, -np, "2", ./reduce]
         + command: [mpirun, -np, "2", -x, NCCL_ALGO, ./reduce]
         + env:
@@ -426,6 +426,8 @@ def ucx_stays_inside(group: GroupView) -> Iterator[Finding]:
         + env:
         +   - name: UCX_TLS
         +     value: self,sm,rc_x,cuda_copy
+    Good: TCP, as public manifests have it (run-mpijob)
+        ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "2", -x, "UCX_TLS=tcp,self,sm", ./reduce]
     Good: what is not to be used (run-jobset)
         ~ [python, forecast.py] => [bash, -c, "export UCX_TLS=^shm,self; python forecast.py"]
     Good: sshd does not hand it on (run-mpijob)

@@ -51,7 +51,7 @@ def processes_and_gpus(group: GroupView) -> Iterator[Finding]:
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "6", ./reduce]  # <-
     Bad: a rendezvous of three nodes for two pods (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=3, --nproc-per-node=1, --rdzv-backend=c10d, --rdzv-endpoint=weather-ranks-0-0.weather, forecast.py]  # <-
-    Good: as many as the container has GPUs, found by torchrun (run-pytorchjob)
+    Good: as many as the container has GPUs, found by torchrun, as public manifests have it (run-pytorchjob)
         @@ Worker:
         ~ [torchrun, train.py] => [torchrun, --nproc-per-node=gpu, train.py]
     Good: the program's own -n (run-mpijob)

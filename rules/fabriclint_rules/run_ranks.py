@@ -83,11 +83,11 @@ def no_rendezvous_injected(group: GroupView) -> Iterator[Finding]:
         ~ [serve-engine] => [vllm, serve, /model, --tensor-parallel-size=4, --nnodes=4, --master-addr=$(LWS_LEADER_ADDRESS)]  # <-
     Good: the pod's number as its rank (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=2, --node-rank=$(JOB_COMPLETION_INDEX), --master-addr=weather-ranks-0-0.weather, --master-port=29500, forecast.py]
-    Good: c10d hands out ranks (run-jobset)
+    Good: c10d hands out ranks, as public manifests have it (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=2, --rdzv-backend=c10d, "--rdzv-endpoint=weather-ranks-0-0.weather:29500", forecast.py]
-    Good: the number in the group (run-leaderworkerset)
+    Good: the number in the group, as public manifests have it (run-leaderworkerset)
         ~ [serve-engine] => [bash, -c, "vllm serve /model --tensor-parallel-size=4 --nnodes=4 --node-rank=$LWS_WORKER_INDEX --master-addr=$LWS_LEADER_ADDRESS"]
-    Good: Workers with an elasticPolicy (run-workers)
+    Good: Workers with an elasticPolicy, as public manifests have it (run-workers)
         ~ nprocPerNode: "1" => elasticPolicy: {minReplicas: 3, maxReplicas: 3}
         - command: ...
         + command: [torchrun, map.py]
