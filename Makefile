@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 RUNTIME := .venv/.runtime
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test lint docs bench clean
 
 install: $(RUNTIME)
 
@@ -29,9 +29,14 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
 
 lint: $(STAMP)
-	$(BIN)/ruff check linter rules schemas tests benchmarks
-	$(BIN)/ruff format --check linter rules schemas tests benchmarks
+	$(BIN)/ruff check linter rules schemas tests benchmarks scripts
+	$(BIN)/ruff format --check linter rules schemas tests benchmarks scripts
 	$(BIN)/mypy linter rules schemas
+
+# The pages and the picture that are made of the product itself; tests hold them.
+docs: $(STAMP)
+	$(BIN)/python scripts/write_rule_pages.py
+	$(BIN)/python scripts/draw_run.py
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/startup.py
