@@ -71,7 +71,7 @@ def image_mismatch(job: JobView) -> Iterator[Finding]:
                 continue
             yield pod.finding(
                 Place(node),
-                f"The ranks of '{pod.name}' run from '{image}', those of '{other.name}' from '{theirs}'; different "
+                f"The ranks of '{pod.name or pod.role.value}' run from '{image}', those of '{other.name or other.role.value}' from '{theirs}'; different "
                 "libraries in one job hang or stop at the first collective.",
                 help="Write one image in both.",
                 related=(Related(Place(place), f"The image of '{other.name}'."),),

@@ -71,7 +71,7 @@ def command_in_one_word(group: GroupView) -> Iterator[Finding]:
             shown = shown if len(shown) <= 60 else shown[:57] + "..."
             yield Finding(
                 Place(first),
-                f"the first entry of 'command' is '{shown}', and no shell takes it apart; no program has that name and the "
+                f"The first entry of 'command' is '{shown}', and no shell takes it apart; no program has that name and the "
                 "container does not start.",
                 "Write each word as an entry of its own, or put `bash`, `-c` in front.",
             )
@@ -165,7 +165,7 @@ def _words(role: RoleGroup, container: ContainerView) -> Iterator[Finding]:
         matches = [m for _, m in line]
         yield Finding(
             Place(line[0][0], within=matches[0].span()),
-            f"no shell reads {_listed(matches)} here, and Kubernetes expands only the form $(NAME); the program gets the "
+            f"No shell reads {_listed(matches)} here, and Kubernetes expands only the form $(NAME); the program gets the "
             "text as it is written.",
             f"Write {', '.join(dict.fromkeys(f'$({m[1] or m[2]})' for m in matches))}.",
         )

@@ -172,7 +172,7 @@ def _by_rank(group: GroupView) -> Iterator[Finding]:
             listed = " and ".join(f"'{n}'" for n in names)
             yield Finding(
                 started.place(where),
-                f"nothing sets {listed} here: {group.maker} gives the pods no such variable, and {launcher.family} ends at an "
+                f"Nothing sets {listed} here: {group.maker} gives the pods no such variable, and {launcher.family} ends at an "
                 "empty value.",
                 _edit(role, "Use what the pods have"),
             )

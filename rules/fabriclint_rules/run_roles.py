@@ -100,9 +100,9 @@ def launcher_takes_gpus(group: GroupView) -> Iterator[Finding]:
                     taken.append((name, node))
         if taken:
             listed = " and ".join(repr(n) for n in dict.fromkeys(n for n, _ in taken))
-            said = f"the launcher '{role.name}' asks for {listed} and runs no rank; they stay idle while the job runs."
+            said = f"The launcher '{role.name}' asks for {listed} and runs no rank; they stay idle while the job runs."
             if not elsewhere:
-                said = f"the launcher '{role.name}' asks for {listed}, and {group.maker} hides GPUs from it; they stay idle."
+                said = f"The launcher '{role.name}' asks for {listed}, and {group.maker} hides GPUs from it; they stay idle."
             yield Finding(
                 Place(taken[0][1]),
                 said,
@@ -265,7 +265,7 @@ def _of_job(role: RoleGroup) -> Iterator[Finding]:
         based = role.pod.workload.manifest.overlay
         yield Finding(
             role.pod.missing_field("restartPolicy"),
-            "the pod template of the Job has no restartPolicy; Always is filled in, which the API refuses for a Job, and no "
+            "The pod template of the Job has no restartPolicy; Always is filled in, which the API refuses for a Job, and no "
             "pod is made.",
             "Write `restartPolicy: Never`, or OnFailure." + (f" It may stand in '{based}'." if based else ""),
             Severity.NOTE if based else Severity.ERROR,
@@ -285,7 +285,7 @@ def _probes(role: RoleGroup) -> Iterator[Finding]:
         if node.at("startupProbe") is None and isinstance(seconds, int) and seconds < 120:
             yield Finding(
                 Place(probe, on_key=True),
-                f"the liveness probe of '{started.container.name}' begins while {launcher.family} loads its model; the "
+                f"The liveness probe of '{started.container.name}' begins while {launcher.family} loads its model; the "
                 "container is killed before it answers.",
                 "Add a startupProbe with time enough to load, or a long initialDelaySeconds.",
                 Severity.NOTE,

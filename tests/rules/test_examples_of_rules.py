@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from example import BASES, Example, whole
+from sentences import faults
 
 from fabriclint.assemble import assemble
 from fabriclint.config import Settings
@@ -34,6 +35,7 @@ def findings(example: Example, code: str) -> list[tuple[str, int]]:
     result = lint([], settings, stdin=(example.name, example.text.encode()))
     assert not [n for n in result.notes if n.code == "internal-error"], result.notes
     report = assemble(result, settings, ReportOptions())
+    assert [fault for f in report.findings for fault in faults(f.message, f.help)] == []
     return [
         (f.code, f.region.line)
         for f in report.findings
