@@ -8,7 +8,7 @@ from fabriclint.group import GroupView
 from fabriclint.group.started import Started
 from fabriclint.launch import Fact, Launcher
 from fabriclint.node import Unknown
-from fabriclint.rule import Finding, Related, Severity, rule
+from fabriclint.rule import Finding, Place, Related, Severity, rule
 
 #: Launchers that start one process for each GPU of their own container, so that any other number is a fault.
 _ONE_EACH = ("torchrun", "accelerate", "deepspeed")
@@ -51,6 +51,9 @@ def processes_and_gpus(group: GroupView) -> Iterator[Finding]:
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "6", ./reduce]  # <-
     Bad: a rendezvous of three nodes for two pods (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=3, --nproc-per-node=1, --rdzv-backend=c10d, --rdzv-endpoint=weather-ranks-0-0.weather, forecast.py]  # <-
+    Bad: a Ray worker is told of four GPUs and has one (run-raycluster)
+        - rayStartParams: {}
+        + rayStartParams: {num-gpus: "4"}  # <-
     Good: as many as the container has GPUs, found by torchrun, as public manifests have it (run-pytorchjob)
         @@ Worker:
         ~ [torchrun, train.py] => [torchrun, --nproc-per-node=gpu, train.py]
@@ -58,6 +61,9 @@ def processes_and_gpus(group: GroupView) -> Iterator[Finding]:
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "2", ./reduce, -n, "20"]
     Good: an elastic range that holds the pods (run-jobset)
         ~ [python, forecast.py] => [torchrun, "--nnodes=1:4", --nproc-per-node=1, --rdzv-backend=c10d, --rdzv-endpoint=weather-ranks-0-0.weather, forecast.py]
+    Good: Ray workers that are to take no work on GPUs (run-raycluster)
+        - rayStartParams: {}
+        + rayStartParams: {num-gpus: "0"}
     Source: torch 2.15.0 distributed/run.py; Open MPI 5.0.11; NCCL init.cc (duplicate GPU)
     """
     if any(not c.one_rank_each for r in group.ranks_on for c in r.pod.main_containers if c.has_gpus):
@@ -66,6 +72,7 @@ def processes_and_gpus(group: GroupView) -> Iterator[Finding]:
     seen: dict[str, Finding] = {}
     said = any(launcher.processes_per_node.place is not None for _, launcher in starts)
     findings = [] if said else list(_field(group))
+    findings += _told(group)
     for started, launcher in starts:
         findings += [*_processes(group, started, launcher), *_nodes(group, started, launcher)]
     for finding in findings:
@@ -150,6 +157,27 @@ def _field(group: GroupView) -> Iterator[Finding]:
         f"GPU{'s' if gpus != 1 else ''}; {then}.",
         f"Write {gpus}, or ask for {each} GPUs.",
     )
+
+
+def _told(group: GroupView) -> Iterator[Finding]:
+    """A field that tells the program of other GPUs than its pods have; none at all is meant to keep work away."""
+    for role in group.roles:
+        node, container = role.told_gpus, role.container
+        if node is None or node.open or not node.text.isdecimal() or container is None or container.resources_open:
+            continue
+        told, own = int(node.text[:6]), container.gpus
+        if not isinstance(own, int) or own < 1 or told in (0, own):
+            continue
+        then = (
+            "more work is placed on the GPUs than they can take"
+            if told > own
+            else f"{own - told} of the GPUs stay idle"
+        )
+        yield Finding(
+            Place(node),
+            f"'{node.key}' says {told} GPU{'s' if told != 1 else ''} and the container '{container.name}' asks for {own}; {then}.",
+            f"Leave '{node.key}' out, or write {own}.",
+        )
 
 
 def _differs(started: Started, fact: Fact, said: int, gpus: int, whose: str) -> Finding:

@@ -138,6 +138,8 @@ class RoleGroup:
     default_start: str | None = None
     #: The controller runs its own start behind the file's command, words joined by blanks and without their quotes, by `&&`.
     joined: bool = False
+    #: The field that tells the program how many GPUs its pod has, where the kind has one.
+    told_gpus: Scalar | None = None
     #: Something else may change the number of pods (an autoscaler, a scale subresource).
     scalable: bool = False
     #: Claims that the controller mounts into the pods, beside their own volumes.

@@ -61,6 +61,8 @@ def group(making: Making) -> GroupView:
         making.inject(role, lambda _index, facts=facts: facts)
         role.default_start = "ray start"
         role.joined = _joined(making, pod)
+        told = holder.at("rayStartParams", "num-gpus") if holder is not None else None
+        role.told_gpus = told if isinstance(told, Scalar) else None
         roles.append(role)
     return making.group(
         roles, services=(service,) if isinstance(service, str) else (), suspended=suspended, own_rendezvous=True
