@@ -159,7 +159,9 @@ def _lost(
     ssh: bool,
 ) -> Iterator[Finding]:
     """The variables of the launcher, and of workers whose ranks sshd starts, that no rank on another pod gets."""
-    passed = [f.name for f in launcher.forwarded if f.works is not False]
+    # A script may call the launcher several times, to wait for the workers first: a name that one call hands on is no slip.
+    calls = [one for program in started.launch.programs for one in program.launchers]
+    passed = [f.name for one in (launcher, *calls) for f in one.forwarded if f.works is not False]
     own = started.container.seen_env
 
     def handed(name: str) -> bool:

@@ -53,6 +53,12 @@ def shell(base: str, text: str, env: dict[str, str] | None = None) -> str:
 
 
 LINES = {
+    "waits for the workers first, with a count that the image sets": shell(
+        MPI,
+        "export NCCL_DEBUG=INFO\n"
+        "until mpirun -np 2 -x LD_LIBRARY_PATH hostname; do sleep 5; done\n"
+        "mpirun -np ${NP} --bind-to none -x NCCL_DEBUG ./reduce",
+    ),
     "exec at the end of a script": shell(
         JOBSET, f"set -euo pipefail\nexec torchrun --nnodes=2 --nproc-per-node=8 {MEETING} t.py"
     ),

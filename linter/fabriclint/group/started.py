@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"ADDR|RANK|INDEX|ENDPOINT|WORLD_SIZE|GROUP_SIZE|MASTER_PORT|PROCESS_ID")
 
 
+_DOLLAR = re.compile(r"\$(?:\{([A-Za-z_]\w*)|([A-Za-z_]\w*))")
+
+
 @dataclass(eq=False)
 class Started:
     """A container with what it starts; `place` turns the reader's places into nodes."""
@@ -38,7 +41,27 @@ class Started:
 
 def started(role: RoleGroup, container: ContainerView) -> Started:
     """Read a container's command and args as the pod will see them."""
-    return Started(role, container, _read(role, container))
+    return Started(role, container, _as_the_image_may_have_it(role, container, _read(role, container)))
+
+
+def _as_the_image_may_have_it(role: RoleGroup, container: ContainerView, launch: Launch) -> Launch:
+    """The reading without refusals that an empty `$NAME` causes: what no file sets may well be set by the image."""
+    refusals = _refusals(launch)
+    if not refusals:
+        return launch
+    from fabriclint.group.injection import given_names
+
+    set_elsewhere = {m[1] or m[2] for m in _DOLLAR.finditer(container.start_text)}
+    set_elsewhere -= {*role.environment(container), *given_names()}
+    if not set_elsewhere:
+        return launch
+    again = _read(role, container, frozenset(set_elsewhere))
+    return again if refusals - _refusals(again) else launch
+
+
+def _refusals(launch: Launch) -> set[tuple[str, str]]:
+    """What launchers refuse and why, in all programs."""
+    return {(r.text, r.reason) for program in launch.programs for one in program.launchers for r in one.refusals}
 
 
 def _read(role: RoleGroup, container: ContainerView, unseen: frozenset[str] = frozenset()) -> Launch:
