@@ -6,8 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from fabriclint.finding import Place
-from fabriclint.launch import read_launch
-from fabriclint.launch.expansion import arguments
 from fabriclint.node import UNKNOWN, Scalar, Unknown
 from fabriclint.pod import StartText, Variable
 
@@ -40,6 +38,13 @@ def read(container: ContainerView) -> StartText:
     """Read command and args of a container."""
     words = container.words
     made = StartText()
+    if not words:  # the image decides; the reader of commands is not loaded for it
+        made.idle = made.probe = container.image_name.startswith("pause")
+        made.unseen = True
+        return made
+    from fabriclint.launch import read_launch
+    from fabriclint.launch.expansion import arguments
+
     env = container.env
 
     def environment(name: str) -> str | Unknown | None:
@@ -85,7 +90,7 @@ def read(container: ContainerView) -> StartText:
                 made.forwarded.append(Variable(assignment.name, assignment.value, place(assignment.place), "mpirun"))
     names = {p.name for p in launch.programs}
     prepares = bool(names) and not launch.open and names <= _PREPARES
-    made.idle = launch.idle or prepares or (not argv and container.image_name.startswith("pause"))
+    made.idle = launch.idle or prepares
     made.probe = launch.probe or made.idle
     made.unseen = launch.image or launch.open or bool(launch.unseen) or bool(launch.refused)
     first = argv[0].rsplit("/", 1)[-1] if argv else ""

@@ -158,3 +158,18 @@ BASH_ONLY = frozenset(
     ]
 )
 SPECIAL = frozenset((":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset", "times"))
+#: What starts ranks by MPI.
+MPI_STARTERS = frozenset(
+    [
+        "mpirun",
+        "mpiexec",
+        "orterun",
+        "prterun",
+        "mpirun.openmpi",
+        "mpiexec.openmpi",
+        "mpiexec.hydra",
+        "mpirun.mpich",
+        "mpiexec.mpich",
+        "mpirun_rsh",
+    ]
+)

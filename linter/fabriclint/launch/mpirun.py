@@ -8,20 +8,6 @@ from fabriclint.launch.facts import Fact, Forwarded, Launcher, Lookup, hosts_in,
 from fabriclint.launch.word import HOLE, Place, Word, text_of
 from fabriclint.node import UNKNOWN, Unknown
 
-NAMES = frozenset(
-    [
-        "mpirun",
-        "mpiexec",
-        "orterun",
-        "prterun",
-        "mpirun.openmpi",
-        "mpiexec.openmpi",
-        "mpiexec.hydra",
-        "mpirun.mpich",
-        "mpiexec.mpich",
-        "mpirun_rsh",
-    ]
-)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

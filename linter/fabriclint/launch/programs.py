@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fabriclint.launch import accelerate, clusters, deepspeed, engines, mpirun, torchrun
+from fabriclint.launch.commands import MPI_STARTERS
 from fabriclint.launch.facts import Launcher, Lookup, hosts_of_file
 from fabriclint.launch.word import HOLE, Word
 
@@ -94,6 +94,7 @@ def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None
 
 
 def _read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None) -> Launcher | None:
+    # Each launcher's reader is imported when a command calls it: most runs see one or none.
     words = behind(words)
     if not words or HOLE in words[0].raw:
         return None
@@ -107,8 +108,12 @@ def _read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None) -> L
             return None
         name, rest = rest[i + 1].raw, rest[i + 2 :]
         if name in ("torch.distributed.run", "torch.distributed.launch"):
+            from fabriclint.launch import torchrun
+
             return torchrun.read(rest, lookup, launch=name.endswith("launch"))
         if name in ("sglang.launch_server", "vllm.entrypoints.openai.api_server"):
+            from fabriclint.launch import engines
+
             return engines.read(name.split(".")[0], rest)
         if name in ("accelerate.commands.launch", "deepspeed.launcher.runner"):
             name = name.split(".")[0]
@@ -116,26 +121,48 @@ def _read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None) -> L
         else:
             return None
     if name in {"torchrun", "torch.distributed.run"}:
+        from fabriclint.launch import torchrun
+
         return torchrun.read(rest, lookup)
     if name == "accelerate":
+        from fabriclint.launch import accelerate
+
         return accelerate.read(rest[1:], lookup) if rest and (rest[0].raw == "launch" or rest[0] is words[0]) else None
     if name == "accelerate-launch":
+        from fabriclint.launch import accelerate
+
         return accelerate.read(rest, lookup)
     if name in ("deepspeed", "ds"):
+        from fabriclint.launch import deepspeed
+
         return deepspeed.read(rest, lookup, hostfile=_hostfile(rest, files))
-    if name in mpirun.NAMES:
+    if name in MPI_STARTERS:
+        from fabriclint.launch import mpirun
+
         return mpirun.read(rest, lookup, program=name)
     if name == "srun":
+        from fabriclint.launch import clusters
+
         return clusters.srun(rest)
     if name == "horovodrun":
+        from fabriclint.launch import clusters
+
         return clusters.horovodrun(rest)
     if name == "ray":
+        from fabriclint.launch import clusters
+
         return clusters.ray(rest)
     if name == "vllm":
+        from fabriclint.launch import engines
+
         return engines.read("vllm", rest[1:]) if rest and rest[0].raw == "serve" else None
     if name == "sglang":
+        from fabriclint.launch import engines
+
         return engines.read("sglang", rest[1:]) if rest and rest[0].raw == "serve" else None
     if name == "trtllm-serve":
+        from fabriclint.launch import engines
+
         return engines.read("trtllm", rest)
     return None
 
