@@ -86,7 +86,9 @@ def write_baseline(path: Path, entries: tuple[Entry, ...]) -> None:
 
 
 def entries_of(report: Report, folder: Path, reason: str = "", old: tuple[Entry, ...] = ()) -> tuple[Entry, ...]:
-    """Entries for all findings that no comment or annotation suppresses; reasons of old entries are kept."""
+    """Entries for all findings that no comment or annotation suppresses; reasons of old entries are kept, and so are
+    old entries of files that are there and were not looked at.
+    """
     reasons = {e.fingerprint: e.reason for e in old}
     first: dict[str, ReportedFinding] = {}
     counts: Counter[str] = Counter()
@@ -95,10 +97,26 @@ def entries_of(report: Report, folder: Path, reason: str = "", old: tuple[Entry,
             continue
         first.setdefault(f.fingerprint, f)
         counts[f.fingerprint] += 1
-    return tuple(
-        Entry(p, f.code, _from(folder, f.region.path), f.message, counts[p], reasons.get(p) or reason)
-        for p, f in first.items()
+    looked = _looked(report, folder)
+    kept = {e.fingerprint: e for e in old if not _in_view(e, looked, folder)}
+    for fingerprint in kept.keys() & counts.keys():
+        counts[fingerprint] = max(counts[fingerprint], kept.pop(fingerprint).count)
+    return (
+        *kept.values(),
+        *(
+            Entry(p, f.code, _from(folder, f.region.path), f.message, counts[p], reasons.get(p) or reason)
+            for p, f in first.items()
+        ),
     )
+
+
+def _looked(report: Report, folder: Path) -> set[str]:
+    return {_from(folder, uri) for uri in report.sources}
+
+
+def _in_view(entry: Entry, looked: set[str], folder: Path) -> bool:
+    """Whether a run could have found it: its file was looked at, or is gone."""
+    return entry.path in looked or not exists(folder / entry.path)
 
 
 def _from(folder: Path, uri: str) -> str:
@@ -109,8 +127,10 @@ def _from(folder: Path, uri: str) -> str:
         return PurePosixPath(uri).as_posix()
 
 
-def apply_baseline(report: Report, entries: tuple[Entry, ...], file: Path) -> Report:
-    """The report with accepted findings marked as suppressed, and a notification for each stale entry."""
+def apply_baseline(report: Report, entries: tuple[Entry, ...], file: Path, *, narrowed: bool = False) -> Report:
+    """The report with accepted findings marked as suppressed, and a notification for each stale entry; for none in a
+    `narrowed` run, which leaves out rules or severities.
+    """
     left: dict[str, int] = {}
     why: dict[str, str] = {}
     for e in entries:
@@ -133,7 +153,7 @@ def apply_baseline(report: Report, entries: tuple[Entry, ...], file: Path) -> Re
         notes=live["note"],
         baselined=report.summary.baselined + accepted,
     )
-    looked = {_from(file.parent, uri) for uri in report.sources}
+    looked = _looked(report, file.parent)
     shown = file.as_posix()
     stale = [
         Notification(
@@ -144,7 +164,7 @@ def apply_baseline(report: Report, entries: tuple[Entry, ...], file: Path) -> Re
             "run 'fabriclint baseline update'.",
         )
         for e in entries
-        if left[e.fingerprint] > 0 and (e.path in looked or not exists(file.parent / e.path))
+        if not narrowed and left[e.fingerprint] > 0 and _in_view(e, looked, file.parent)
     ]
     return replace(
         report,

@@ -59,6 +59,27 @@ def test_an_entry_of_a_file_that_was_not_looked_at_is_not_stale(fabriclint, faul
     assert "stale" not in fabriclint("check", "other.yaml", "--baseline", ".fabriclint-baseline.json").err
 
 
+def test_a_run_of_some_rules_or_severities_calls_nothing_stale(fabriclint, faulty):
+    fabriclint("baseline", "create")
+    for narrow in (("--select", "DOC"), ("--ignore", "TRN005"), ("--severity", "error")):
+        assert fabriclint("check", "--baseline", ".fabriclint-baseline.json", *narrow).err == ""
+
+
+def test_update_of_one_file_keeps_the_entries_of_others(fabriclint, faulty, tmp_path):
+    (tmp_path / "twice.yaml").write_text(faulty.read_text())
+    (tmp_path / "other.yaml").write_text(faulty.read_text().replace("name: faulty", "name: other"))
+    fabriclint("baseline", "create")
+    before = (tmp_path / ".fabriclint-baseline.json").read_text()
+    ran = fabriclint("baseline", "update", "other.yaml")
+    assert ran.out == "3 findings are accepted in '.fabriclint-baseline.json'.\n"
+    fabriclint("baseline", "update", "twice.yaml")
+    assert (tmp_path / ".fabriclint-baseline.json").read_text().count('"fingerprint"') == 2
+    assert fabriclint("baseline", "check").code == 0
+    (tmp_path / "other.yaml").unlink()
+    assert "1 stale entry was removed" in fabriclint("baseline", "update", "twice.yaml").out
+    assert before.count('"path": "other.yaml"') == 1
+
+
 def test_update_keeps_reasons(fabriclint, faulty, tmp_path):
     fabriclint("baseline", "create", "--reason", "old cluster")
     fabriclint("baseline", "update", "--reason", "new")

@@ -335,7 +335,8 @@ def _without_accepted(options: Options, settings: Settings, report: Report) -> R
     from fabriclint.baseline import apply_baseline, read_baseline
 
     file = Path(given if options.baseline else relative((settings.root or Path()) / given))
-    return apply_baseline(report, read_baseline(file), file)
+    narrowed = bool(options.select or options.ignore) or options.severity != "note"
+    return apply_baseline(report, read_baseline(file), file, narrowed=narrowed)
 
 
 def _join(reports: list[Report]) -> Report:
