@@ -174,3 +174,29 @@ def test_networks_are_as_many_different_bare_names_as_the_fabric_has_nics(networ
 def test_a_value_that_yaml_would_read_as_a_number_is_quoted() -> None:
     text = fill("a: <node selector>\nb: <tolerations>\n", {"node selector": {"pool": "1"}, "tolerations": []})
     assert text == 'a:\n  pool: "1"\n'
+
+
+def test_a_snapshot_of_other_nodes_says_which_there_are() -> None:
+    code, text, told = new("gke-tcpxo", asked({}, snapshot=str(BASES / "snapshot-eks.yaml")))
+    assert (code, text) == (2, "")
+    assert "has the label cloud.google.com/gke-accelerator=nvidia-h100-mega-80gb; take" in told
+    told = new("eks-efa", asked({}, snapshot=str(BASES / "snapshot-gke.yaml")))[2]
+    assert "No node in" in told
+    assert " offers 'vpc.amazonaws.com/efa'" in told
+
+
+def test_a_snapshot_without_networks_says_so_and_is_not_asked_for_again(tmp_path: Path) -> None:
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "a", "labels": {"cloud.google.com/gke-accelerator": "nvidia-h100-mega-80gb"}},
+    }
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps(node))
+    code, _, told = new("gke-tcpxo", asked({}, snapshot=str(path)))
+    assert code == 0
+    assert "the names of the 8 networks; it has none of their kind\n" in told
+    assert "--from-snapshot" not in told
+    node["metadata"] = {"name": "a", "labels": {"cloud.google.com/gke-accelerator": "nvidia-h200-141gb"}}
+    path.write_text(json.dumps(node))
+    assert "(there: nvidia-h200-141gb); take" in new("gke-tcpxo", asked({}, snapshot=str(path)))[2]

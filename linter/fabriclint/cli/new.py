@@ -78,14 +78,15 @@ def run(fabric: str, asked: Asked, output: str | None) -> int:
         say(f"{line}")
     missing = left(text)
     if missing:
-        options = _by_option(scaffolds()[fabric], missing)
+        options = _by_option(scaffolds()[fabric], missing, unasked=asked.snapshot is None)
         say(f"left to fill in: {', '.join(f'<{m}>' for m in missing)} (options {', '.join(options)})")
     where = shlex.quote(output) if output else "FILE"
     say(f"next: fabriclint check {where}")
     return 0
 
 
-def _by_option(table: dict[str, Any], missing: list[str]) -> list[str]:
+def _by_option(table: dict[str, Any], missing: list[str], *, unasked: bool) -> list[str]:
+    """The options that fill in what is missing; a snapshot too, when none was given."""
     out: list[str] = []
     for name, row in table["options"].items():
         mine = row.get("as", name)
@@ -94,7 +95,7 @@ def _by_option(table: dict[str, Any], missing: list[str]) -> list[str]:
             out += ["--instance-type"] * ("node selector" in missing)
         elif mine in missing or (name == "networks" and any(m.startswith("network ") for m in missing)):
             out.append(f"--{name}")
-    if table.get("snapshot") and missing != ["image"]:
+    if unasked and table.get("snapshot") and missing != ["image"]:
         out.append("or --from-snapshot")
     return out
 
@@ -202,7 +203,8 @@ def _from_snapshot(
             values |= {f"network {n}": name for n, name in enumerate(names, 1)}
         else:
             told.append(
-                f"not told by the snapshot: which {count} networks; it has {len(names)} of the kind: {', '.join(names) or 'none'}"
+                f"not told by the snapshot: the names of the {count} networks; it has {len(names) or 'none'} of their kind"
+                + (f": {', '.join(names)}" if names else "")
             )
     if found.installed is not None and "rxdm-tag" in options:
         from fabriclint_schemas.pairs import paired_daemon

@@ -39,9 +39,7 @@ def survey(snapshot: Snapshot, asked: dict[str, Any], wanted: dict[str, str]) ->
     else:
         nodes = [n for n in nodes if all(k in n.labels for k in labels)]
     if not nodes:
-        what = f"offers '{offers}'" if offers else f"carries the label '{labels[0]}'"
-        chosen = "".join(f" with {k}={v}" for k, v in wanted.items())
-        raise SnapshotError(f"No node{chosen} in '{snapshot.origin}' {what}; take the snapshot of the right cluster.")
+        raise SnapshotError(_nobody(snapshot, labels, wanted, offers))
     made = Survey()
     for key in labels:
         values = sorted({n.labels[key] for n in nodes if key in n.labels})
@@ -63,6 +61,19 @@ def survey(snapshot: Snapshot, asked: dict[str, Any], wanted: dict[str, str]) ->
         if made.installed is None:
             made.open.append(f"no DaemonSet in the snapshot runs '{installer}'")
     return made
+
+
+def _nobody(snapshot: Snapshot, labels: list[str], wanted: dict[str, str], offers: Any) -> str:
+    """The sentence for a snapshot without a node that fits, with what its nodes are instead."""
+    chosen = " and ".join(f"{k}={v}" for k, v in wanted.items())
+    if offers:
+        what = f"offers '{offers}'"
+        where = f" with {chosen}" if chosen else ""
+    else:
+        what, where = f"has the label {chosen or labels[0]}", ""
+    others = sorted({n.labels[k] for n in snapshot.nodes for k in (wanted or labels) if k in n.labels})
+    there = f" (there: {', '.join(others[:5])}{', ...' if len(others) > 5 else ''})" if others else ""
+    return f"No node{where} in '{snapshot.origin}' {what}{there}; take the snapshot of the right cluster."
 
 
 def _agreed(nodes: list[ClusterNode], resource: str, origin: str) -> str:
