@@ -91,7 +91,9 @@ def check(
     trainer_version: TrainerVersion = None,
     cluster: Annotated[str | None, typer.Option(help="A cluster's snapshot: a file, or a folder.")] = None,
     output_format: Annotated[str, typer.Option("-o", "--output-format", help=CHECK_FORMATS)] = "",
-    output_file: Annotated[list[str] | None, typer.Option(help="FORMAT=PATH, repeatable.")] = None,
+    output_file: Annotated[
+        list[str] | None, typer.Option(help="A report beside the one on stdout: FORMAT=PATH, repeatable.")
+    ] = None,
     sarif_category: Annotated[str | None, typer.Option(help="SARIF automationDetails id.")] = None,
     config: Config = None,
     isolated: Isolated = False,
@@ -112,11 +114,15 @@ def check(
     show_files: Annotated[bool, typer.Option("--show-files", help="List what would be read.")] = False,
     stdin_filename: Annotated[str | None, typer.Option(help="The name of standard input.")] = None,
     color: Annotated[str, typer.Option(help="auto, always or never.")] = "auto",
-    jobs: Annotated[int, typer.Option(help="Accepted for compatibility; one process is used.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Has no effect: one process is used.")] = 1,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing when nothing is wrong.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Notes too, and what is read.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="In text: notes too, and what is read.")] = False,
 ) -> None:
-    """Lint manifests."""
+    """Lint manifests.
+
+    Exit code: 0 nothing at or above --fail-on, 1 findings, 2 a wrong option or configuration, or a file that cannot be
+    read.
+    """
     from fabriclint.cli.check import Options, codes_of, run_check
 
     options = Options(
@@ -270,7 +276,7 @@ def new_command(
 )
 def verify(
     file: Annotated[str, typer.Argument(help="A manifest, or an NCCL log; '-' reads a log.")],
-    expect: Annotated[str | None, typer.Option(help="The fabric that the log is to show.")] = None,
+    expect: Annotated[str | None, typer.Option(help="The fabric that the log is to show, as gke-tcpxo.")] = None,
     output_format: Format = "text",
 ) -> None:
     """Whether a job really used its fabric.
