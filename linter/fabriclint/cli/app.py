@@ -291,7 +291,10 @@ def verify(
 def cluster_snapshot_command(
     folder: Annotated[str, typer.Argument(help="The folder that the loop writes to.")] = "cluster",
     namespace_only: Annotated[
-        bool, typer.Option("--namespace-only", help="For a role that may only read its own namespace.")
+        bool,
+        typer.Option(
+            "--namespace-only", help="For a role that may only read its own namespace; run it as: | NAMESPACE=ml sh"
+        ),
     ] = False,
 ) -> None:
     """Print the shell loop that takes a snapshot.

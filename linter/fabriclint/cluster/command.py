@@ -16,6 +16,8 @@ def snapshot_command(folder: str = "cluster", *, namespace_only: bool = False) -
     where = shlex.quote(folder)
     scope = '-n "$NAMESPACE"' if namespace_only else "-A"
     lines = [f"mkdir -p {where}", "while read -r r; do"]
+    if namespace_only:
+        lines.insert(0, ': "${NAMESPACE:?is not set; end the command with: | NAMESPACE=name sh}"')
     lines.append(f'  kubectl get "$r" {scope} -o json > {where}/"$r".json 2> /dev/null || rm -f {where}/"$r".json')
     lines.append("done <<'EOF'")
     heavy = "customresourcedefinitions.apiextensions.k8s.io"
