@@ -31,6 +31,15 @@ def changed(name: str, *changes: tuple[str, str]) -> str:
     return text
 
 
+def elastic(*changes: tuple[str, str]) -> str:
+    """The elastic PyTorchJob with two Workers, which begins with six, and some of its text replaced."""
+    text = (BASES / "near-workers.yaml").read_text()
+    for old, new in (("minReplicas: 2", "minReplicas: 6"), ("maxReplicas: 2", "maxReplicas: 6"), *changes):
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
 SILENT = {
     "a worker of a PyTorchJob without replicas is one pod": changed("pytorchjob", ("      replicas: 3\n", "")),
     "only workers, with a rendezvous of their own": changed(
@@ -54,6 +63,15 @@ SILENT = {
     "Always is what a StatefulSet's pods have": changed("leaderworkerset", ("      spec:\n", "      spec:\n        restartPolicy: Always\n")),
     "a Ray group between none and four": changed("raycluster", ("      replicas: 2\n", "      replicas: 0\n      maxReplicas: 4\n")),
     "a Ray group's name in capitals": changed("raycluster", ("groupName: gpu", "groupName: GPU-Group")),
+    "a Ray group's name that a template makes, twice": changed(
+        "raycluster",
+        ("    - groupName: gpu\n", "    - groupName: '{{ g }}'\n      rayStartParams: {}\n      template: {spec: {containers: [{name: w, image: r}]}}\n    - groupName: '{{ g }}'\n"),
+    ),
+    "an elastic job whose own words name its nodes": elastic(("[torchrun, map.py]", "[torchrun, --nnodes=2, map.py]")),
+    "an elastic job that starts a script": elastic(("[torchrun, map.py]", "[/opt/start.sh]")),
+    "an elastic job that an autoscaler raises": elastic(("    minReplicas: 6\n", "    minReplicas: 6\n    metrics: []\n")),
+    "an elastic job that begins with fewer than it has": elastic(("minReplicas: 6", "minReplicas: 1")),
+    "an elastic job whose least is filled in": elastic(("minReplicas: 6", 'minReplicas: "{{ least }}"')),
     "a RayJob on a cluster that is there": (
         "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: tune}\nspec:\n  entrypoint: python tune.py\n"
         "  clusterSelector: {ray.io/cluster: search}\n"
@@ -157,6 +175,10 @@ def test_nothing_is_said_of(title: str) -> None:
 )
 def test_a_generated_name_is_judged_with_its_five_characters(name: str, text: str, code: str) -> None:
     assert [c for c, _ in said(text)] == [code]
+
+
+def test_an_elastic_job_that_begins_with_more_than_it_has_is_found() -> None:
+    assert [c for c, _ in said(elastic())] == ["RUN016"]
 
 
 def test_one_cause_is_one_finding() -> None:

@@ -15,7 +15,11 @@ from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabriclint.group import Refusal
     from fabriclint.group.make import Making
+    from fabriclint.group.refusals import Checked
 
 
 def group(making: Making) -> GroupView:
@@ -54,6 +58,27 @@ def _meeting(policy: Mapping | None) -> Meeting | None:
     if isinstance(backend, Unknown):
         return None
     return Meeting(host, port if isinstance(port, str) else None, backend or "c10d", Place(node))
+
+
+def elastic(c: Checked) -> Iterator[Refusal]:
+    """An elastic job has the Workers with which it begins; one of the two limits, written alone, is both."""
+    policy = c.root.mapping("spec", "elasticPolicy")
+    worker = c.root.mapping("spec", "pytorchReplicaSpecs", "Worker")
+    if policy is None or worker is None or c.root.at("spec", "pytorchReplicaSpecs", "Master") is not None:
+        return
+    node = policy.at("minReplicas") or policy.at("maxReplicas")
+    if node is None or policy.at("metrics") is not None or policy.at("standalone") is not None:
+        return  # an autoscaler raises the number to the least
+    role = c.group.role("Worker")
+    start = role.start if role is not None else None
+    launcher = start.launch.launcher if start is not None else None
+    if start is None or launcher is None or launcher.family != "torchrun" or launcher.unclear or start.launch.open:
+        return
+    if launcher.nodes.place is not None and launcher.nodes.place.source >= 0:
+        return  # its own words go before the controller's
+    least, pods = number(node, 0), number(worker.at("replicas"), 1)
+    if isinstance(least, int) and isinstance(pods, int) and 0 < pods < least:
+        yield c.refusal(node, least=least, value=pods)
 
 
 def _suspended(spec: Mapping) -> bool:
