@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -107,6 +108,7 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
             continue
         held, faults = directives(source, documents.get(id(source), []))
         begin = len(out)
+        wanted: dict[int, Fix] = {}
         suppressions = Suppressions(held) if held else None
         for f in found:
             if ignored_by_path(source.uri, f.code, settings):
@@ -117,7 +119,7 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
                 reason = reason if reason is not None else d.reason
             made = _reported(f, owners, settings)
             if f.fix is not None and reason is None:
-                made = replace(made, fix=fixes.reported(f.fix))
+                wanted[len(out)] = f.fix
             if reason is not None:
                 suppressed += 1
                 made = replace(made, suppressed=Suppression("inSource", reason))
@@ -126,8 +128,9 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
             continue
         for problem in source.problems:
             if problem.code in enabled and not ignored_by_path(source.uri, problem.code, settings):
-                made = _problem(source, problem, enabled[problem.code], settings)
-                out.append(replace(made, fix=fixes.reported(problem.fix)) if problem.fix is not None else made)
+                if problem.fix is not None:
+                    wanted[len(out)] = problem.fix
+                out.append(_problem(source, problem, enabled[problem.code], settings))
         for fault in faults:
             if fault.code in enabled:
                 span = (fault.start, fault.end)
@@ -138,9 +141,12 @@ def assemble(lint: Lint, settings: Settings, options: ReportOptions, *, minimum:
         )
         for code, severity, message, d in judge(held, *codes()) if held else ():
             if code in enabled and not (unread and code == "SUP003"):
-                made = _at_span(source, enabled[code], severity, message, (d.start, d.end), settings)
                 fix = removal(source, d, codes()[1]) if code == "SUP003" else None
-                out.append(replace(made, fix=fixes.reported(fix)) if fix is not None else made)
+                if fix is not None:
+                    wanted[len(out)] = fix
+                out.append(_at_span(source, enabled[code], severity, message, (d.start, d.end), settings))
+        for index, planned in zip(wanted, fixes.reported(wanted.values()), strict=True):
+            out[index] = replace(out[index], fix=planned)
         streamed = None if settings.isolated else _rendered(source, documents.get(id(source), []))
         if streamed is not None:
             out[begin:] = [streamed.moved(f) for f in out[begin:]]
@@ -201,39 +207,43 @@ class _Fixes:
     def __init__(self) -> None:
         self._planner: Planner | None = None
 
-    def reported(self, fix: Fix) -> ReportedFix:
-        """A fix as a report holds it: checked edits, or the reason why there are none."""
+    def reported(self, fixes: Collection[Fix]) -> Iterator[ReportedFix]:
+        """Fixes as a report holds them: checked edits, or the reason why there are none."""
+        if not fixes:
+            return
         from fabriclint.fix.model import RefusedError
         from fabriclint.fix.plan import Planner
 
         self._planner = self._planner or Planner()
-        try:
-            plan = self._planner.plan(fix)
-        except RefusedError as reason:
-            return ReportedFix(fix.applicability.value, fix.message, (), str(reason))
-        edits = []
-        for part in plan.parts:
-            for edit in part.edits:
-                line, column = part.source.position(edit.start)
-                region = Region(part.source.uri, line, column, *part.source.position(edit.end))
-                edits.append(Edit(region, edit.text))
-        return ReportedFix(fix.applicability.value, fix.message, tuple(edits), plans=(plan,))
+        for fix, plan in zip(fixes, self._planner.plans(fixes), strict=True):
+            if isinstance(plan, RefusedError):
+                yield ReportedFix(fix.applicability.value, fix.message, (), str(plan))
+                continue
+            edits = []
+            for part in plan.parts:
+                for edit in part.edits:
+                    line, column = part.source.position(edit.start)
+                    region = Region(part.source.uri, line, column, *part.source.position(edit.end))
+                    edits.append(Edit(region, edit.text))
+            yield ReportedFix(fix.applicability.value, fix.message, tuple(edits), plans=(plan,))
 
 
 def _joined_fix(fixes: list[ReportedFix | None]) -> ReportedFix | None:
     """The fix of several findings of one rule on one line: all of them where they do not touch, else the first."""
-    from fabriclint.report.model import edits_touch
-
     made = [f for f in fixes if f is not None]
-    if not made:
-        return None
-    joined = made[0]
+    if len(made) < 2:
+        return made[0] if made else None
+    from fabriclint.report.model import EditsApart
+
+    first = made[0]
+    message, edits, plans = first.message, list(first.edits), list(first.plans)
+    apart = EditsApart(first.edits)
     for fix in made[1:]:
-        edits = (*joined.edits, *fix.edits)
-        if fix.edits and joined.edits and fix.applicability == joined.applicability and not edits_touch(edits):
-            message = joined.message if fix.message in joined.message else f"{joined.message}; {fix.message}"
-            joined = replace(joined, message=message, edits=edits, plans=(*joined.plans, *fix.plans))
-    return joined
+        if fix.edits and edits and fix.applicability == first.applicability and apart.take(fix.edits):
+            message = message if fix.message in message else f"{message}; {fix.message}"
+            edits += fix.edits
+            plans += fix.plans
+    return replace(first, message=message, edits=tuple(edits), plans=tuple(plans))
 
 
 def _severity(code: str, severity: Severity, settings: Settings) -> str:

@@ -81,10 +81,16 @@ class Source:
 
     def line(self, number: int) -> str:
         """The text of a 1-based line, without its end."""
+        return self.text[self.line_starts[number - 1] : self.line_end(number)]
+
+    def line_end(self, number: int) -> int:
+        """The offset at which a 1-based line ends, its line break left out."""
         starts = self.line_starts
         start = starts[number - 1]
         end = starts[number] if number < len(starts) else len(self.text)
-        return self.text[start:end].rstrip("\r\n")
+        while end > start and self.text[end - 1] in "\r\n":
+            end -= 1
+        return end
 
 
 @dataclass(slots=True, eq=False)

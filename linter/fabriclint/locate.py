@@ -60,7 +60,7 @@ def anchor_of(node: Node) -> tuple[str, Region] | None:
 def region_of(source: Source, start: int, end: int) -> Region:
     """The region of a span of a source's text (a Problem, a comment), cut at its first line."""
     line, column = source.position(start)
-    width = max(len(source.line(line)) - (column - 1), 0)
+    width = max(source.line_end(line) - start, 0)
     length = max(min(end - start, width), 0)
     return Region(source.uri, line, column, line, column + length)
 

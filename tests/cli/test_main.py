@@ -22,7 +22,7 @@ def test_what_escapes_a_run_is_a_code_and_no_traceback(monkeypatch, capsys, rais
     def fail(_arguments: list[str]) -> int:
         raise raised
 
-    monkeypatch.setattr("gc.disable", lambda: None)  # the tests go on after this run
+    monkeypatch.setattr("gc.set_threshold", lambda count: None)  # the tests go on after this run
     monkeypatch.setattr(front, "run", fail)
     monkeypatch.setattr(sys, "argv", ["fabriclint", "check"])
     assert main() == code

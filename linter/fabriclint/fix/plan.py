@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,6 +13,13 @@ from fabriclint.fix.edit import Edit, document_of, edits_of
 from fabriclint.fix.model import Model, RefusedError, canonical
 from fabriclint.fix.style import Style, style_of
 from fabriclint.node import Node, Scalar
+
+#: Fixes of one document that are checked one by one.
+_SINGLY = 24
+#: How often a text is read again for fixes that do not hold, and for how many characters more often.
+_READINGS = 256
+_CHARACTERS = 5_000_000
+_TOO_MANY = "too many fixes of this document cannot be made; the first ones say why"
 
 
 class Part(NamedTuple):
@@ -33,6 +41,10 @@ class Plan:
         """Whether it gives a key another name."""
         return any(isinstance(change, RenameKey) for part in self.parts for _, change in part.changes)
 
+    def edits_of(self, source: Source) -> Iterator[Edit]:
+        """Its edits of one text."""
+        return (edit for part in self.parts if part.source is source for edit in part.edits)
+
 
 class Planner:
     """Turns fixes into plans; what it learns of a document is kept for the next fix there."""
@@ -43,6 +55,79 @@ class Planner:
 
     def plan(self, fix: Fix) -> Plan:
         """The edits of a fix. Raises RefusedError with the reason when it is not to be made."""
+        draft = self._draft(fix)
+        self._check(draft)
+        return draft
+
+    def plans(self, fixes: Iterable[Fix]) -> list[Plan | RefusedError]:
+        """The plan of each fix, or why there is none.
+
+        Where a document has many fixes, those that do not touch are checked together, by halves where that fails: one
+        by one, each would have the whole document read again.
+        """
+        made: list[Plan | RefusedError] = []
+        waiting: dict[tuple[int, ...], list[int]] = {}
+        for fix in fixes:
+            try:
+                draft = self._draft(fix)
+            except RefusedError as reason:
+                made.append(reason)
+                continue
+            waiting.setdefault(self._where(draft), []).append(len(made))
+            made.append(draft)
+        for indices in waiting.values():
+            drafts = [d for i in indices if isinstance(d := made[i], Plan)]
+            refused = self._singly(drafts) if len(drafts) <= _SINGLY else self._by_halves(drafts)
+            for index, draft in zip(indices, drafts, strict=True):
+                made[index] = refused.get(id(draft), draft)
+        return made
+
+    def _where(self, draft: Plan) -> tuple[int, ...]:
+        """What is read again to check a draft: the source and the number of the document in it, or whole sources."""
+        if len(draft.parts) == 1:
+            source, edits, _ = draft.parts[0]
+            number = self._document_at(source, edits)
+            if number is not None:
+                return id(source), number
+        return tuple(-id(part.source) for part in draft.parts)
+
+    def _singly(self, drafts: Iterable[Plan]) -> dict[int, RefusedError]:
+        refused = {}
+        for draft in drafts:
+            try:
+                self._check(draft)
+            except RefusedError as reason:
+                refused[id(draft)] = reason
+        return refused
+
+    def _by_halves(self, drafts: list[Plan]) -> dict[int, RefusedError]:
+        """Check many drafts of one text: by id, those that are refused."""
+        refused: dict[int, RefusedError] = {}
+        size = sum(len(source.text) for source in _sources(drafts[:1]))
+        left = max(_READINGS, _CHARACTERS // (size + 1))
+        pending: list[list[Plan]] = []
+        while drafts:
+            taken, drafts = _apart(drafts)
+            pending.append(taken)
+        while pending:
+            some = pending.pop()
+            left -= 1
+            if left < 0:
+                refused.update((id(d), RefusedError(_TOO_MANY)) for d in some)
+            elif len(some) == 1:
+                refused.update(self._singly(some))
+            elif not all(_together(s, some, self) for s in _sources(some)):
+                half = len(some) // 2
+                pending += [some[half:], some[:half]]
+        return refused
+
+    def _check(self, draft: Plan) -> None:
+        for part in draft.parts:
+            if not self.holds(part.source, part.edits, part.changes):
+                raise RefusedError(_why(part))
+
+    def _draft(self, fix: Fix) -> Plan:
+        """The edits of a fix, before it is known that they do what it says."""
         edits: dict[int, list[Edit]] = {}
         changes: dict[int, list[tuple[Document, NodeChange]]] = {}
         sources: dict[int, Source] = {}
@@ -67,8 +152,6 @@ class Planner:
             part = Part(source, _merged(edits[key], source.text), tuple(changes.get(key, ())))
             if overlap(part.edits):
                 raise RefusedError("its changes overlap")
-            if not self.holds(source, part.edits, part.changes):
-                raise RefusedError(_why(part))
             parts.append(part)
         return Plan(tuple(parts))
 
@@ -118,22 +201,32 @@ class Planner:
         """
         edits = list(edits)
         known = self._documents(source)
-        wanted = {number: value for number, (_, _, value) in enumerate(known)}
         by_document: dict[int, tuple[Document, list[NodeChange]]] = {}
         for document, change in changes:
             by_document.setdefault(id(document), (document, []))[1].append(change)
+        wanted: dict[int, str] = {}
         for document, some in by_document.values():
-            if document.root is None or document.index not in wanted:
+            if document.root is None or not 0 <= document.index < len(known):
                 return False
             model = Model(document.root)
             model.change(some)
             wanted[document.index] = model.canonical()
+        number = self._document_at(source, edits)
+        if number is not None and wanted.keys() <= {number}:
+            start, end, value = known[number]
+            inside = [Edit(e.start - start, e.end - start, e.text) for e in edits]
+            return _values(source.uri, apply_edits(source.text[start:end], inside)) == [wanted.get(number, value)]
+        values = [wanted.get(n, value) for n, (_, _, value) in enumerate(known)]
+        return _values(source.uri, apply_edits(source.text, edits)) == values
+
+    def _document_at(self, source: Source, edits: Iterable[Edit]) -> int | None:
+        """The number of the one document that all edits are in."""
+        known = self._documents(source)
+        edits = list(edits)
         first, last = min(e.start for e in edits), max(e.end for e in edits)
-        for number, (start, end, _) in enumerate(known):
-            if start <= first and last <= end and {d.index for d, _ in by_document.values()} <= {number}:
-                inside = [Edit(e.start - start, e.end - start, e.text) for e in edits]
-                return _values(source.uri, apply_edits(source.text[start:end], inside)) == [wanted[number]]
-        return _values(source.uri, apply_edits(source.text, edits)) == list(wanted.values())
+        # Documents touch where one ends: of two that an edit may belong to, the first.
+        number = bisect_left(known, last, key=lambda d: d[1])
+        return number if number < len(known) and known[number][0] <= first else None
 
     def _documents(self, source: Source) -> list[tuple[int, int, str]]:
         """Start, end and value of each document of a source."""
@@ -207,25 +300,70 @@ def overlap(edits: Iterable[Edit]) -> bool:
 
 def combine(plans: Iterable[Plan], planner: Planner) -> tuple[dict[str, str], list[Plan]]:
     """The new texts of the files, by path, and the plans that are in them; the others wait for the next pass."""
-    made: list[Plan] = []
-    edits: dict[int, list[Edit]] = {}
-    sources: dict[int, Source] = {}
     # A misspelt key first: another finding may miss what the right key holds, and be gone with it.
-    for plan in sorted(plans, key=lambda p: not p.renames):
-        if any(overlap([*edits.get(id(p.source), ()), *p.edits]) for p in plan.parts):
-            continue
-        made.append(plan)
-        for part in plan.parts:
-            sources[id(part.source)] = part.source
-            edits.setdefault(id(part.source), []).extend(part.edits)
-    if not all(_together(source, made, planner) for source in sources.values()):
-        made = _one_by_one(made, planner)
-    texts = {}
-    for source in sources.values():
-        chosen = [e for plan in made for part in plan.parts if part.source is source for e in part.edits]
-        if chosen:
-            texts[source.uri] = apply_edits(source.text, chosen)
+    made, _ = _apart(sorted(plans, key=lambda p: not p.renames))
+    broken = {id(source) for source, some in _by_source(made) if not _together(source, some, planner)}
+    if broken:
+        doubtful = [p for p in made if any(id(part.source) in broken for part in p.parts)]
+        others = [p for p in made if p not in doubtful]
+        kept = {id(p) for p in (*others, *_as_many(doubtful, others, planner))}
+        made = [p for p in made if id(p) in kept]
+    texts = {
+        source.uri: apply_edits(source.text, (e for plan in some for e in plan.edits_of(source)))
+        for source, some in _by_source(made)
+    }
     return texts, made
+
+
+class _Apart:
+    """Edits of one text that do not touch, in order."""
+
+    def __init__(self) -> None:
+        self._edits: list[Edit] = []
+
+    def takes(self, edits: Iterable[Edit]) -> bool:
+        """Whether edits touch none of these."""
+        held = self._edits
+        for edit in edits:
+            at = bisect_left(held, edit.start, key=lambda e: e.start)
+            if at < len(held) and (held[at].start < edit.end or held[at].start == edit.start):
+                return False
+            if at > 0 and edit.start < held[at - 1].end:
+                return False
+        return True
+
+    def add(self, edits: Iterable[Edit]) -> None:
+        """Take edits in."""
+        for edit in edits:
+            insort(self._edits, edit)
+
+
+def _apart(plans: Iterable[Plan]) -> tuple[list[Plan], list[Plan]]:
+    """Plans that do not touch, each taken that can be in the given order, and the others."""
+    taken: list[Plan] = []
+    others: list[Plan] = []
+    held: dict[int, _Apart] = {}
+    for plan in plans:
+        if all(held.setdefault(id(part.source), _Apart()).takes(part.edits) for part in plan.parts):
+            taken.append(plan)
+            for part in plan.parts:
+                held[id(part.source)].add(part.edits)
+        else:
+            others.append(plan)
+    return taken, others
+
+
+def _by_source(plans: Iterable[Plan]) -> list[tuple[Source, list[Plan]]]:
+    """The sources that plans edit, each with its plans."""
+    found: dict[int, tuple[Source, list[Plan]]] = {}
+    for plan in plans:
+        for part in plan.parts:
+            found.setdefault(id(part.source), (part.source, []))[1].append(plan)
+    return list(found.values())
+
+
+def _sources(plans: Iterable[Plan]) -> list[Source]:
+    return [source for source, _ in _by_source(plans)]
 
 
 def _together(source: Source, plans: Iterable[Plan], planner: Planner) -> bool:
@@ -237,10 +375,13 @@ def _together(source: Source, plans: Iterable[Plan], planner: Planner) -> bool:
         return False
 
 
-def _one_by_one(plans: list[Plan], planner: Planner) -> list[Plan]:
-    """Plans that hold by themselves and not together: as many as do, in their order."""
-    kept: list[Plan] = []
-    for plan in plans:
-        if all(_together(part.source, [*kept, plan], planner) for part in plan.parts):
-            kept.append(plan)
-    return kept
+def _as_many(plans: list[Plan], kept: list[Plan], planner: Planner) -> list[Plan]:
+    """Of plans that hold by themselves and not together: as many as hold with those kept, in their order."""
+    everything = [*kept, *plans]
+    if all(_together(source, everything, planner) for source in _sources(plans)):
+        return plans
+    if len(plans) == 1:
+        return []
+    half = len(plans) // 2
+    first = _as_many(plans[:half], kept, planner)
+    return first + _as_many(plans[half:], [*kept, *first], planner)
