@@ -28,6 +28,10 @@ class Role(Enum):
     OTHER = "other"
 
 
+#: With what a comment for us begins.
+MARKER = "fabriclint:"
+
+
 class Problem(NamedTuple):
     """What the reader itself noticed about a text: a finding in waiting, at offsets of `Source.text`."""
 
@@ -56,6 +60,14 @@ class Source:
     #: Whether findings about it are reported; False for the reference set, which only answers questions.
     reported: bool = True
     _lines: list[int] | None = None
+    _marked: bool | None = None
+
+    @property
+    def marked(self) -> bool:
+        """Whether it may hold comments for us, which accept findings line by line: each has to stand at its own."""
+        if self._marked is None:
+            self._marked = MARKER in self.text
+        return self._marked
 
     @property
     def line_starts(self) -> list[int]:

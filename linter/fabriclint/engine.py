@@ -428,6 +428,7 @@ def _trainjob_views(
     snapshots: dict[str, Any],
 ) -> list[TrainJobView]:
     """The views of the TrainJobs that are judged; `used` is filled with the TrainJobs of each runtime in view."""
+    from fabriclint.trainer.lookup import reference
     from fabriclint.trainjobs import view_of
 
     runtimes = [m for m in workspace.manifests if m.group == AICR_GROUP and m.kind in RUNTIME_KINDS]
@@ -441,8 +442,14 @@ def _trainjob_views(
             runtime = views[-1].runtime
         if runtime is not None:
             used.setdefault(id(runtime), []).append(trainjob)
+    alike: dict[object, list[TrainJobView]] = {}
     for view in views:
-        view.peers = views
+        manifest, ref = view.manifest, reference(view.manifest)
+        space = None if ref is not None and ref[1] == "ClusterTrainingRuntime" else manifest.namespace
+        source = manifest.document.source
+        key = (id(source), ref, space, view.runtime is None, len(view.namesakes) > 1)
+        view.alike = alike.setdefault(id(view) if source.marked else key, [])
+        view.alike.append(view)
     return views
 
 

@@ -195,7 +195,7 @@ def _once_a_job(findings: list[Finding]) -> list[Finding]:
     out: list[Finding | None] = list(findings)
     for index, f in enumerate(findings):
         pod = f.subject
-        if f.severity is Severity.ERROR or not isinstance(pod, PodView) or _has_comments(f):
+        if f.severity is Severity.ERROR or not isinstance(pod, PodView) or _accepted_by_line(f):
             continue
         # Another amount or another name in the message is something else to say.
         alike = (f.code, f.severity, f.message, f.help, id(pod.workload))
@@ -212,10 +212,9 @@ def _once_a_job(findings: list[Finding]) -> list[Finding]:
     return [f for f in out if f is not None]
 
 
-def _has_comments(finding: Finding) -> bool:
-    """Whether the file accepts findings line by line, so that each has to stand at its own."""
+def _accepted_by_line(finding: Finding) -> bool:
     document = finding.place.node.source.doc
-    return document is not None and "fabriclint:" in document.source.text
+    return document is not None and document.source.marked
 
 
 def _both(one: Finding, other: Finding) -> Fix | None:

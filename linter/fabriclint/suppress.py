@@ -6,12 +6,11 @@ import re
 from dataclasses import dataclass, field
 
 from fabriclint.comments import scan
-from fabriclint.document import Document, Source
+from fabriclint.document import MARKER, Document, Source
 from fabriclint.finding import EditText, Finding, Fix, Place, Remove, Severity
 from fabriclint.locate import locate
 from fabriclint.node import Mapping, Node, Scalar
 
-_MARKER = "fabriclint:"
 _DIRECTIVE = re.compile(r"#\s*fabriclint:\s*(ignore|ignore-file)\s*\[([^\]]*)\]\s*(.*)", re.S)
 _ANNOTATION = "fabriclint.dev/ignore."
 #: Wrong codes of a file for which the likely one is looked up.
@@ -49,9 +48,9 @@ def directives(source: Source, documents: list[Document]) -> tuple[list[Directiv
     """All suppressions of a file, and what is malformed."""
     out: list[Directive] = []
     faults: list[Fault] = []
-    if _MARKER in source.text:
+    if source.marked:
         following: dict[int, int] = {}
-        for comment in scan(source, documents, _MARKER):
+        for comment in scan(source, documents, MARKER):
             match = _DIRECTIVE.match(comment.text)
             if match is None:
                 text = "This comment is no suppression: write '# fabriclint: ignore[CODE] reason'."

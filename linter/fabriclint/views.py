@@ -69,8 +69,9 @@ class TrainJobView(TrainerView):
     snapshot: Snapshot | None = None
     #: The release whose field for patches it uses, when that is another than `version`.
     spoken: str | None = None
-    #: All TrainJobs that are judged, itself among them.
-    peers: list[TrainJobView] = field(default_factory=list)
+    #: The TrainJobs that one finding about the reference to a runtime can speak for: those of its file that name the
+    #: same one and found the same of it, itself among them, in their order; itself alone where comments accept findings.
+    alike: list[TrainJobView] = field(default_factory=list)
     _patches: list[JobPatch] | None = None
 
     @property
@@ -86,16 +87,6 @@ class TrainJobView(TrainerView):
 
             self._patches = list(patches_of(self.manifest.root, self.spoken or self.version))
         return self._patches
-
-    @property
-    def in_file(self) -> list[TrainJobView]:
-        """The TrainJobs of its file that one finding can speak for, itself among them, in their order.
-
-        A file with comments for us accepts findings line by line: each TrainJob there speaks for itself.
-        """
-        source = self.manifest.document.source
-        alone = "fabriclint:" in source.text
-        return [self] if alone else [p for p in self.peers if p.manifest.document.source is source] or [self]
 
     @property
     def policy(self) -> str:

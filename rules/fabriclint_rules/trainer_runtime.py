@@ -291,13 +291,10 @@ def runtime_not_found(view: TrainJobView) -> Iterator[Finding]:
             severity=Severity.ERROR,
         )
         return
-    alike = [v for v in view.in_file if v.runtime is None and len(v.namesakes) < 2 and reference(v.manifest) == ref]
-    if ref[1] != "ClusterTrainingRuntime":
-        alike = [v for v in alike if v.manifest.namespace == view.manifest.namespace]
-    if alike[0] is not view:
+    if view.alike[0] is not view:
         return
-    others = [v.manifest.root.nearest("spec", "runtimeRef", "name") for v in alike[1:]]
-    whose = f"the {len(alike)} TrainJobs that name it here lead" if others else "the TrainJob leads"
+    others = [v.manifest.root.nearest("spec", "runtimeRef", "name") for v in view.alike[1:]]
+    whose = f"the {len(view.alike)} TrainJobs that name it here lead" if others else "the TrainJob leads"
     yield Finding(
         Place(node),
         f"The {ref[1]} '{node.text}' is not in view; the pods that {whose} to were not checked.",
