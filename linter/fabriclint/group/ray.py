@@ -17,11 +17,7 @@ from fabriclint.quantity import parse_quantity
 from fabriclint.workload import PodRole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fabriclint.group import Refusal
     from fabriclint.group.make import Making
-    from fabriclint.group.refusals import Checked
     from fabriclint.pod import ContainerView, PodView
 
 
@@ -71,19 +67,6 @@ def group(making: Making) -> GroupView:
     return making.group(
         roles, services=(service,) if isinstance(service, str) else (), suspended=suspended, own_rendezvous=True
     )
-
-
-def group_names(c: Checked) -> Iterator[Refusal]:
-    """No two worker groups have one name."""
-    spec = c.root.mapping(*c.row["at"].strip("/").split("/"))
-    seen: set[str] = set()
-    for item in spec.mappings("workerGroupSpecs") if spec is not None else []:
-        name = item.scalar("groupName")
-        if name is None or not isinstance(name.value, str) or name.open:
-            continue
-        if name.value in seen:
-            yield c.refusal(name, value=name.value)
-        seen.add(name.value)
 
 
 def holder_of(pod: PodView, key: str) -> Node | None:

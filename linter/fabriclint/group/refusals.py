@@ -265,6 +265,17 @@ def _lists_hosts(start: Started) -> bool:
     return launcher is None or bool(launcher.hosts) or launcher.hostfile.value is not None
 
 
+def _names_once(c: Checked) -> Iterator[Refusal]:
+    """A name that stands in its list a second time."""
+    seen: set[str] = set()
+    for name, _ in matches(c.root, c.row["at"]):
+        if not isinstance(name, Scalar) or not isinstance(name.value, str) or name.open:
+            continue
+        if name.value in seen:
+            yield c.refusal(name, value=name.value)
+        seen.add(name.value)
+
+
 def _images(c: Checked) -> Iterator[Refusal]:
     """A container without an image."""
     for pod in c.group.pods:
@@ -327,6 +338,7 @@ _CHECKS: dict[str, Check] = {
     "named container": _named_container,
     "first container": _first_container,
     "images": _images,
+    "names once": _names_once,
     "volumes": _volumes,
     "restart of templates": _templates_restart,
     "at most one": _most_one,

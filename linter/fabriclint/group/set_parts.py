@@ -40,19 +40,6 @@ def _texts(node: Node | None) -> Iterator[Scalar]:
             yield item
 
 
-def job_names(c: Checked) -> Iterator[Refusal]:
-    """No two replicated jobs have one name."""
-    seen: set[str] = set()
-    listed = c.root.sequence("spec", "replicatedJobs")
-    for item in listed.items if listed is not None else []:
-        name = item.scalar("name")
-        if name is None or not isinstance(name.value, str) or name.open:
-            continue
-        if name.value in seen:
-            yield c.refusal(name, value=name.value)
-        seen.add(name.value)
-
-
 def subdomain(c: Checked) -> Iterator[Refusal]:
     """network.subdomain is a DNS label."""
     node = c.root.scalar("spec", "network", "subdomain")
