@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from fabriclint.document import Document, Manifest
-from fabriclint.node import UNKNOWN, Mapping, Node, Scalar, Sequence, Unknown, build
+from fabriclint.node import UNKNOWN, Mapping, Node, Scalar, Sequence, Unknown
 from fabriclint.workload import PodRole, PodSite, Workload, gpu_quantity
 
 
@@ -103,15 +103,19 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
                     continue
                 spec = step_pod(workflow, template, spec)
             elif form == "container":
-                spec = _as_pod_spec(spec, {}, [spec])
+                from fabriclint.own_shapes import as_pod_spec
+
+                spec = as_pod_spec(spec, {}, [spec])
             elif "containers" in row:
+                from fabriclint.own_shapes import as_pod_spec, with_listed_env, with_what_stands_beside
+
                 held = [c for p in row["containers"] for c, _ in matches(spec, p) if isinstance(c, Mapping)]
                 if row.get("environment") == "map":
-                    held = [_with_listed_env(c) for c in held]
+                    held = [with_listed_env(c) for c in held]
                 beside = root.at(*_bind(row["beside"], stars)) if "beside" in row else None
                 if held and held[0].key == "mainContainer" and isinstance(beside, Mapping):
-                    held[0] = _with_what_stands_beside(held[0], beside)
-                spec = _as_pod_spec(spec, spec.fields, held)
+                    held[0] = with_what_stands_beside(held[0], beside)
+                spec = as_pod_spec(spec, spec.fields, held)
             owner, name = _owner(root, row["path"], stars)
             pods, together = _count(row["pods"], root, node, owner)
             declared = row.get("roles", {}).get(name, row["role"])
@@ -152,116 +156,6 @@ def _limits_gpus(spec: Mapping) -> bool:
     """Whether a launcher counts as one with GPUs, which takes its place among the hosts: a limit whose name holds `gpu`."""
     limits = (c.mapping("resources", "limits") for c in spec.mappings("containers"))
     return any("gpu" in name for one in limits if one is not None for name in one.fields)
-
-
-def _as_pod_spec(place: Mapping, fields: dict[str, Node], containers: list[Mapping]) -> Mapping:
-    """A pod spec at a place of the file, for kinds that write their containers in a shape of their own."""
-    wrapper = Mapping(place.doc, place.start, place.end)
-    wrapper.parent, wrapper.key = place.parent, place.key
-    wrapper.key_start, wrapper.key_end = place.key_start, place.key_end
-    listed = Sequence(place.doc, place.start, place.end)
-    listed.items.extend(containers)
-    wrapper.fields.update(fields)
-    wrapper.fields["containers"] = listed
-    return wrapper
-
-
-def _with_listed_env(container: Mapping) -> Mapping:
-    """A container whose `environment` is a mapping, with the same as a list under `env`."""
-    given = container.mapping("environment")
-    made = _twin(container)
-    made.fields.update(container.fields)
-    listed = Sequence(container.doc, container.start, container.end)
-    for name, value in (given.fields if given is not None else {}).items():
-        entry = Mapping(value.doc, value.start, value.end)
-        entry.parent, entry.key = value.parent, value.key
-        entry.key_start, entry.key_end = value.key_start, value.key_end
-        entry.fields["name"] = build(name, value)
-        entry.fields["value"] = value
-        listed.items.append(entry)
-    if listed.items and given is not None:
-        listed.parent, listed.key = given.parent, given.key
-        listed.key_start, listed.key_end = given.key_start, given.key_end
-        made.fields["env"] = listed
-    return made
-
-
-def _with_what_stands_beside(container: Mapping, service: Mapping) -> Mapping:
-    """A container with what its kind writes beside the pod: amounts, variables, and a Secret with more of them."""
-    made = _twin(container)
-    made.fields.update(container.fields)
-    amounts = service.mapping("resources")
-    if amounts is not None:
-        made.fields["resources"] = _with_amounts(container.at("resources"), _as_amounts(amounts))
-    variables = service.sequence("envs")
-    own = container.sequence("env")
-    if variables is not None:
-        listed = Sequence(variables.doc, variables.start, variables.end)
-        listed.parent, listed.key = variables.parent, variables.key
-        listed.key_start, listed.key_end = variables.key_start, variables.key_end
-        # The container's own come later, and win.
-        listed.items.extend([*variables.items, *(own.items if own is not None else [])])
-        made.fields["env"] = listed
-    secret = service.at("envFromSecret")
-    if secret is not None and not (isinstance(secret, Scalar) and secret.value in (None, "")):
-        more = container.sequence("envFrom")
-        name = secret.value if isinstance(secret, Scalar) else None
-        given = build([{"secretRef": {"name": name}}], secret)
-        assert isinstance(given, Sequence)
-        given.items.extend(more.items if more is not None else [])
-        made.fields["envFrom"] = given
-    return made
-
-
-def _with_amounts(own: Node | None, beside: Mapping) -> Node:
-    """A container's own resources under those beside the pod, which win name by name."""
-    if not isinstance(own, Mapping):
-        return beside if own is None or (isinstance(own, Scalar) and own.value is None) else own
-    made = _twin(own)
-    made.fields.update(own.fields)
-    for section, given in beside.fields.items():
-        mine = own.at(section)
-        if isinstance(mine, Mapping) and isinstance(given, Mapping):
-            both = _twin(mine)
-            both.fields.update({**mine.fields, **given.fields})
-            made.fields[section] = both
-        elif not (isinstance(mine, Scalar) and mine.open):
-            made.fields[section] = given
-    return made
-
-
-def _as_amounts(amounts: Mapping) -> Mapping:
-    """`resources` in Kubernetes' words: `gpu`, and device names below `custom`; a GPU type of its own stays out."""
-    resources = _twin(amounts)
-    for section in ("limits", "requests"):
-        given = amounts.mapping(section)
-        if given is None or given.at("gpuType") is not None:
-            continue
-        opened = next((v for k, v in given.fields.items() if k == "custom" and isinstance(v, Scalar) and v.open), None)
-        if opened is not None:
-            resources.fields[section] = opened
-            continue
-        listed = _twin(given)
-        for name, value in given.fields.items():
-            if name == "gpu":
-                listed.fields[_GPU] = value
-            elif isinstance(value, Mapping):
-                listed.fields.update(value.fields)
-            else:
-                listed.fields[name] = value
-        resources.fields[section] = listed
-    return resources
-
-
-def _twin(node: Mapping) -> Mapping:
-    """An empty mapping that stands where another does."""
-    made = Mapping(node.doc, node.start, node.end)
-    made.parent, made.key = node.parent, node.key
-    made.key_start, made.key_end = node.key_start, node.key_end
-    return made
-
-
-_GPU = "nvidia.com/gpu"
 
 
 def _bind(path: str, stars: list[str | int]) -> list[str | int]:

@@ -1,9 +1,10 @@
-"""Pods of kinds that write a pod's parts in several places: metadata over metadata, steps of a workflow."""
+"""Pods of kinds with shapes of their own, as pod templates: containers, variables, amounts and metadata in other places."""
 
 from __future__ import annotations
 
-from fabriclint.node import Mapping, Node, Scalar, Sequence
+from fabriclint.node import Mapping, Node, Scalar, Sequence, build
 
+_GPU = "nvidia.com/gpu"
 #: Fields of a pod that a workflow gives for all its steps, and a step may give for itself.
 _OF_ALL = (
     "affinity",
@@ -21,7 +22,7 @@ _OF_ALL = (
 )
 
 
-def twin(node: Mapping | Sequence) -> Mapping:
+def twin(node: Node) -> Mapping:
     """An empty mapping that stands where a node does."""
     made = Mapping(node.doc, node.start, node.end)
     made.parent, made.key = node.parent, node.key
@@ -29,10 +30,8 @@ def twin(node: Mapping | Sequence) -> Mapping:
     return made
 
 
-def over(nodes: list[Mapping]) -> Mapping | None:
-    """Labels and annotations of several places, the first winning; the one place itself where there is only one."""
-    if len(nodes) < 2:
-        return nodes[0] if nodes else None
+def over(nodes: list[Mapping]) -> Mapping:
+    """Labels and annotations of several places, the first winning."""
     made = twin(nodes[0])
     for key in ("annotations", "labels"):
         there = [n for n in (node.at(key) for node in nodes) if n is not None]
@@ -75,3 +74,98 @@ def step_pod(workflow: Mapping, template: Mapping, step: Mapping) -> Mapping:
             joined.items.extend(both)
             pod.fields[key] = joined
     return pod
+
+
+def as_pod_spec(place: Mapping, fields: dict[str, Node], containers: list[Mapping]) -> Mapping:
+    """A pod spec at a place of the file, for kinds that write their containers in a shape of their own."""
+    wrapper = twin(place)
+    listed = Sequence(place.doc, place.start, place.end)
+    listed.items.extend(containers)
+    wrapper.fields.update(fields)
+    wrapper.fields["containers"] = listed
+    return wrapper
+
+
+def with_listed_env(container: Mapping) -> Mapping:
+    """A container whose `environment` is a mapping, with the same as a list under `env`."""
+    given = container.mapping("environment")
+    made = twin(container)
+    made.fields.update(container.fields)
+    listed = Sequence(container.doc, container.start, container.end)
+    for name, value in (given.fields if given is not None else {}).items():
+        entry = twin(value)
+        entry.fields["name"] = build(name, value)
+        entry.fields["value"] = value
+        listed.items.append(entry)
+    if listed.items and given is not None:
+        listed.parent, listed.key = given.parent, given.key
+        listed.key_start, listed.key_end = given.key_start, given.key_end
+        made.fields["env"] = listed
+    return made
+
+
+def with_what_stands_beside(container: Mapping, service: Mapping) -> Mapping:
+    """A container with what its kind writes beside the pod: amounts, variables, and a Secret with more of them."""
+    made = twin(container)
+    made.fields.update(container.fields)
+    amounts = service.mapping("resources")
+    if amounts is not None:
+        made.fields["resources"] = _with_amounts(container.at("resources"), _as_amounts(amounts))
+    variables = service.sequence("envs")
+    own = container.sequence("env")
+    if variables is not None:
+        listed = Sequence(variables.doc, variables.start, variables.end)
+        listed.parent, listed.key = variables.parent, variables.key
+        listed.key_start, listed.key_end = variables.key_start, variables.key_end
+        # The container's own come later, and win.
+        listed.items.extend([*variables.items, *(own.items if own is not None else [])])
+        made.fields["env"] = listed
+    secret = service.at("envFromSecret")
+    if secret is not None and not (isinstance(secret, Scalar) and secret.value in (None, "")):
+        more = container.sequence("envFrom")
+        name = secret.value if isinstance(secret, Scalar) else None
+        given = build([{"secretRef": {"name": name}}], secret)
+        assert isinstance(given, Sequence)
+        given.items.extend(more.items if more is not None else [])
+        made.fields["envFrom"] = given
+    return made
+
+
+def _with_amounts(own: Node | None, beside: Mapping) -> Node:
+    """A container's own resources under those beside the pod, which win name by name."""
+    if not isinstance(own, Mapping):
+        return beside if own is None or (isinstance(own, Scalar) and own.value is None) else own
+    made = twin(own)
+    made.fields.update(own.fields)
+    for section, given in beside.fields.items():
+        mine = own.at(section)
+        if isinstance(mine, Mapping) and isinstance(given, Mapping):
+            both = twin(mine)
+            both.fields.update({**mine.fields, **given.fields})
+            made.fields[section] = both
+        elif not (isinstance(mine, Scalar) and mine.open):
+            made.fields[section] = given
+    return made
+
+
+def _as_amounts(amounts: Mapping) -> Mapping:
+    """`resources` in Kubernetes' words: `gpu`, and device names below `custom`; a GPU type of its own stays out."""
+    resources = twin(amounts)
+    for section in ("limits", "requests"):
+        given = amounts.mapping(section)
+        if given is None or given.at("gpuType") is not None:
+            continue
+        opened = next((v for k, v in given.fields.items() if k == "custom" and isinstance(v, Scalar) and v.open), None)
+        if opened is not None:
+            resources.fields[section] = opened
+            continue
+        listed = twin(given)
+        for name, value in given.fields.items():
+            if name == "gpu":
+                listed.fields[_GPU] = value
+            elif isinstance(value, Mapping):
+                listed.fields.update(value.fields)
+            else:
+                listed.fields[name] = value
+        resources.fields[section] = listed
+    return resources
