@@ -92,7 +92,7 @@ def read(container: ContainerView) -> StartText:
     prepares = bool(names) and not launch.open and names <= _PREPARES
     made.idle = launch.idle or prepares
     made.probe = launch.probe or made.idle
-    made.unseen = launch.image or launch.open or bool(launch.unseen) or bool(launch.refused)
+    made.unseen = launch.hidden
     first = argv[0].rsplit("/", 1)[-1] if argv else ""
     made.shell = first if first in ("sh", "bash", "dash", "ash", "zsh") else None
     return made

@@ -250,7 +250,7 @@ def _by_sshd(role: RoleGroup) -> bool:
     if not container.words:
         return "sshd" in (role.default_start or "")
     launch = started.launch
-    if launch.open or launch.unseen or launch.refused or launch.sourced:
+    if launch.hidden or launch.sourced:
         return False
     return "sshd" in container.start_text and not any(p.launchers for p in launch.programs)
 

@@ -138,7 +138,7 @@ def _by_shape(group: GroupView) -> Iterator[Finding]:
 def _alone(started: Started) -> bool:
     """Whether all that the container starts is in view, and none of it brings an address."""
     launch = started.launch
-    if launch.image or launch.open or launch.unseen or launch.refused or launch.probe or launch.idle:
+    if launch.hidden or launch.probe or launch.idle:
         return False
     if not launch.programs or _OWN.search(started.container.start_text):
         return False

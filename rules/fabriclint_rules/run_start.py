@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
 from fabriclint.group.started import Started
-from fabriclint.launch import Certainty, Launch, read_launch
+from fabriclint.launch import Certainty, read_launch
 from fabriclint.launch.word import Word
 from fabriclint.node import UNKNOWN
 from fabriclint.rule import Finding, Place, Related, Severity, rule
@@ -148,15 +148,11 @@ def _waits(started: Started) -> bool:
     launch = started.launch
     if not started.container.words or not launch.programs or not launch.idle or launch.sourced:
         return False
-    if _unseen(launch) or any(
+    if launch.hidden or any(
         "ssh" in c.start_text or "dropbear" in c.start_text for c in started.role.pod.main_containers
     ):
         return False
     return started.container.node.at("lifecycle") is None
-
-
-def _unseen(launch: Launch) -> bool:
-    return launch.image or launch.open or bool(launch.unseen) or bool(launch.refused)
 
 
 def _before_ray(group: GroupView, role: RoleGroup) -> Iterator[Finding]:

@@ -68,6 +68,11 @@ class Launch:
     probe: bool = False
 
     @property
+    def hidden(self) -> bool:
+        """Whether the image, a script out of view or a text that cannot be read decides on part of what is started."""
+        return self.image or self.open or bool(self.unseen) or bool(self.refused)
+
+    @property
     def main(self) -> Program | None:
         """The program that starts ranks: the last certain one with a launcher, else the last with one."""
         with_launcher = [p for p in self.programs if p.launchers]
@@ -86,7 +91,7 @@ class Launch:
         launcher = self.launcher
         if launcher is not None:
             return launcher.family
-        return UNKNOWN if self.open or self.unseen or self.image or self.refused else None
+        return UNKNOWN if self.hidden else None
 
     @property
     def forwarded(self) -> list[Forwarded]:
@@ -229,7 +234,7 @@ def _character(launch: Launch) -> None:
         if isinstance(name, Unknown):
             return
         names.append(name)
-    if launch.open or launch.unseen or launch.image or launch.refused:
+    if launch.hidden:
         launch.probe = bool(names) and any(programs.PROBES.fullmatch(n) for n in names)
         return
     from fabriclint.launch.commands import HELPERS

@@ -24,14 +24,8 @@ def _group(shell: Shell, command: Compound, state: State, sink: Sink | None, giv
 
 
 def _subshell(shell: Shell, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
-    child = state.copy()
-    shell.spend(len(child.variables) + 5)
-    try:
-        shell.body(command.body, child, sink)
-    except ShellExitError as end:
-        child.status = end.status
-    except LeaveError:
-        pass
+    child = shell.copied(state)
+    shell.run_in(child, lambda: shell.body(command.body, child, sink))
     state.status, state.asked = child.status, child.asked
     state.files = child.files
 

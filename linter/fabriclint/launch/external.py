@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fabriclint.launch.commands import HELPERS, QUESTIONS, SHELLS, TAME, WRAPPERS
-from fabriclint.launch.expand import ShellExitError
 from fabriclint.launch.state import Certainty, State, Variable
-from fabriclint.launch.transcript import LeaveError, Sink, Sourced
+from fabriclint.launch.transcript import Sink, Sourced
 from fabriclint.launch.word import HOLE, Word
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ def external(shell: Shell, words: list[Word], state: State, sink: Sink | None, g
 
 
 def _env(shell: Shell, words: list[Word], state: State, sink: Sink | None, given: Word | None) -> None:
-    child = state.copy()
-    shell.spend(len(child.variables) + 5)
+    child = shell.copied(state)
     i = 1
     while i < len(words):
         raw = words[i].raw
@@ -176,12 +174,7 @@ def _shell(shell: Shell, words: list[Word], name: str, state: State, sink: Sink 
         shell.seen.unseen.append(text)
         state.status = None
         return
-    try:
-        shell.script(text, child, sink)
-    except ShellExitError as end:
-        child.status = end.status
-    except LeaveError:
-        pass
+    _script(shell, text, child, sink)
     state.files = child.files
     state.status, state.asked = child.status, child.asked
 
@@ -200,13 +193,12 @@ def run_file(
     child = child or child_of(shell, state, bash=not re.match(r"#!.*\bsh\b", text.raw), under_sh=False)
     child.name, child.positional = path.raw, words[1:]
     child.positional_open = any(w.open for w in words)
-    try:
-        shell.script(text, child, sink)
-    except ShellExitError as end:
-        child.status = end.status
-    except LeaveError:
-        pass
+    _script(shell, text, child, sink)
     state.status, state.asked = child.status, child.asked
+
+
+def _script(shell: Shell, text: Word, child: State, sink: Sink | None) -> None:
+    shell.run_in(child, lambda: shell.script(text, child, sink))
 
 
 def source(shell: Shell, words: list[Word], state: State, sink: Sink | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from fabriclint.launch.commands import BASH_ONLY, QUESTIONS, SPECIAL
 from fabriclint.launch.compound import COMPOUND
@@ -87,18 +88,28 @@ class Shell:
             state.origin = kept
             self.depth -= 1
 
+    def copied(self, state: State) -> State:
+        """A copy of a state, for a shell of its own; what it costs is counted."""
+        child = state.copy()
+        self.spend(len(child.variables) + 5)
+        return child
+
+    def run_in(self, child: State, run: Callable[[], None]) -> None:
+        """Run in a shell of its own: what leaves the script ends this shell alone, `exit` with its status."""
+        try:
+            run()
+        except ShellExitError as end:
+            child.status = end.status
+        except LeaveError:
+            pass
+
     def capture(self, body: Body, state: State) -> str:
         """Output of a command substitution."""
         sink = Sink()
-        child = state.copy()
-        self.spend(len(child.variables) + 5)
+        child = self.copied(state)
         self.substituting += 1
         try:
-            self.body(body, child, sink)
-        except ShellExitError as leave:
-            child.status = leave.status
-        except LeaveError:
-            pass
+            self.run_in(child, lambda: self.body(body, child, sink))
         finally:
             self.substituting -= 1
         state.status, state.asked = child.status, True
@@ -110,8 +121,7 @@ class Shell:
         """Run a list."""
         for chain in body:
             if chain.background:
-                child = state.copy()
-                self.spend(len(child.variables) + 5)
+                child = self.copied(state)
                 self.background += 1
                 try:
                     self.chain(chain, child, sink)
@@ -213,15 +223,9 @@ class Shell:
         unsure = False
         for position, command in enumerate(pipe.commands):
             last = position == len(pipe.commands) - 1
-            child = state.copy()
-            self.spend(len(child.variables) + 5)
+            child = self.copied(state)
             out = sink if last else Sink()
-            try:
-                self.command(command, child, out, given)
-            except ShellExitError as end:
-                child.status = end.status
-            except LeaveError:
-                pass
+            self.run_in(child, partial(self.command, command, child, out, given))
             if not last:
                 unsure = unsure or child.status != 0
                 assert out is not None
