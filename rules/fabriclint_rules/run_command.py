@@ -9,7 +9,6 @@ from fabriclint.group import GroupView, RoleGroup
 from fabriclint.group.started import Started
 from fabriclint.launch import Certainty, Launcher, Program, Refusal
 from fabriclint.launch.release import openmpi_release, refuses
-from fabriclint.launch.strangers import never_known, owners
 from fabriclint.node import Mapping, Node, Scalar, Sequence
 from fabriclint.pod import ContainerView
 from fabriclint.rule import Finding, Place, Severity, rule
@@ -298,6 +297,10 @@ def _release(started: Started) -> tuple[int, ...] | None:
 
 def _refused(started: Started, launcher: Launcher) -> Iterator[Finding]:
     """What the launcher refuses of its own options: for certain, or in some releases."""
+    if not launcher.refusals:
+        return
+    from fabriclint.launch.strangers import owners  # the tables of all launchers, of which most runs need none
+
     by_severity: dict[Severity, list[Refusal]] = {}
     release = None
     if any(r.by.startswith("Open MPI") for r in launcher.refusals):
@@ -338,6 +341,8 @@ def _severity(launcher: Launcher, refusal: Refusal, release: tuple[int, ...] | N
     option = refusal.text.startswith("-")
     if launcher.family in ("torchrun", "deepspeed", "horovodrun"):
         if "does not exist" in refusal.reason:
+            from fabriclint.launch.strangers import never_known
+
             return Severity.WARNING if never_known(refusal.text, launcher.family) else Severity.NOTE
         if "ambiguous" in refusal.reason:  # older releases, and newer Pythons, take it
             return Severity.NOTE
