@@ -437,6 +437,12 @@ class PodView:
         node = self.spec.scalar("hostNetwork")
         return node is not None and node.value is True
 
+    @property
+    def host_network_possible(self) -> bool:
+        """hostNetwork is written and not false, so that the pod has no network of its own, or may have none."""
+        node = self.spec.at("hostNetwork")
+        return node is not None and not (isinstance(node, Scalar) and node.value is False)
+
     @cached_property
     def claim_names(self) -> dict[str, Mapping]:
         """spec.resourceClaims by name."""

@@ -22,8 +22,7 @@ class Injected(NamedTuple):
 
 def injected(pod: PodView) -> Injected | None:
     """The mesh whose sidecar the pod gets; None when there is none, when the pod keeps out, or when it cannot be told."""
-    host = pod.spec.at("hostNetwork")
-    if host is not None and not (isinstance(host, Scalar) and host.value is False):
+    if pod.host_network_possible:
         return None
     return next((found for row in meshes()["meshes"] if (found := _by(pod, row)) is not None), None)
 

@@ -370,8 +370,7 @@ def blocked_by_policy(group: GroupView) -> Iterator[Finding]:
 
 def _closed(group: GroupView, role: RoleGroup, way: str) -> list[Node]:
     """The ports that policies let through to or from the pods, when nothing lets all of them through."""
-    host = role.pod.spec.at("hostNetwork")
-    if host is not None and not (isinstance(host, Scalar) and host.value is False):
+    if role.pod.host_network_possible:
         return []
     space = group.workload.manifest.namespace
     closing: list[Node] = []

@@ -6,19 +6,11 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
-from fabriclint.group.started import Started, ungiven
+from fabriclint.group.started import ADDRESS_VARIABLES, LOCAL_HOSTS, Started, ungiven
 from fabriclint.launch import Certainty, Launcher
 from fabriclint.node import Unknown
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 
-#: Variables that hold the address, by the programs that read them.
-_VARIABLES = (
-    "MASTER_ADDR",
-    "PET_MASTER_ADDR",
-    "PET_RDZV_ENDPOINT",
-    "COORDINATOR_ADDRESS",
-    "JAX_COORDINATOR_ADDRESS",
-)
 #: Words by which a start text brings an address of its own.
 _OWN = re.compile(
     r"rdzv|master[-_]?(addr|ip|host)|main_process_ip|init[-_]method|init[-_]file|tcp://|file://|etcd|coordinator|"
@@ -27,7 +19,6 @@ _OWN = re.compile(
 )
 #: Launchers that take the rank of their node by an option, which is 0 where it is left out.
 _RANKED = ("torchrun", "vllm", "sglang")
-_LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 @rule(
@@ -115,7 +106,7 @@ def _by_shape(group: GroupView) -> Iterator[Finding]:
         container, started = role.container, role.start
         if container is None or started is None or container.env.open:
             return
-        if any(name in role.environment(container) for name in _VARIABLES) or not _alone(started):
+        if any(name in role.environment(container) for name in ADDRESS_VARIABLES) or not _alone(started):
             return
     role = group.ranks_on[0]
     if group.workload.landing is not None:
@@ -223,7 +214,7 @@ def _same_rank(role: RoleGroup, started: Started, launcher: Launcher) -> int | N
         return None
     if launcher.family == "torchrun" and launcher.backend.value != "static":
         return None
-    if launcher.host.value is None or launcher.host.value in _LOCAL:
+    if launcher.host.value is None or launcher.host.value in LOCAL_HOSTS:
         return None  # RUN001 says where it meets
     if launcher.family == "torchrun":
         return launcher.node_rank.number

@@ -8,20 +8,11 @@ from typing import NamedTuple
 
 from fabriclint.group import GroupView, RoleGroup
 from fabriclint.group.service import ServiceView, serves_others, service_of
-from fabriclint.group.started import Started
+from fabriclint.group.started import ADDRESS_VARIABLES, LOCAL_HOSTS, Started
 from fabriclint.launch import Launcher
 from fabriclint.node import Unknown, open_value
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 
-#: Variables that hold the address, by the programs that read them.
-_VARIABLES = (
-    "MASTER_ADDR",
-    "PET_MASTER_ADDR",
-    "PET_RDZV_ENDPOINT",
-    "COORDINATOR_ADDRESS",
-    "JAX_COORDINATOR_ADDRESS",
-)
-_LOCAL = ("localhost", "127.0.0.1", "::1")
 #: Stores that one of the ranks keeps itself.
 _SERVED = ("c10d", "static")
 _PLAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\.?")
@@ -267,7 +258,7 @@ def _addresses(group: GroupView) -> Iterator[_Address]:
             yield from _started_on(started)
             yield from _told(started)
             for forwarded in started.launch.forwarded:
-                if forwarded.name in _VARIABLES and isinstance(forwarded.value, str):
+                if forwarded.name in ADDRESS_VARIABLES and isinstance(forwarded.value, str):
                     yield from _address(forwarded.value, started.place(forwarded.place))
             if not group.ssh:
                 yield from _variables(role, started, said, family, unlike)
@@ -308,9 +299,9 @@ def _unlike(group: GroupView) -> set[str]:
     values: dict[str, set[str | Unknown]] = {}
     for role in group.ranks_on:
         for started in role.started:
-            said = {n: v.value for n, v in started.container.seen_env.variables.items() if n in _VARIABLES}
+            said = {n: v.value for n, v in started.container.seen_env.variables.items() if n in ADDRESS_VARIABLES}
             for name, value in said.items():
-                if value not in _LOCAL:
+                if value not in LOCAL_HOSTS:
                     values.setdefault(name, set()).add(value)
     return {name for name, some in values.items() if len(some) > 1}
 
@@ -319,11 +310,11 @@ def _variables(
     role: RoleGroup, started: Started, said: str | None, family: str | None, unlike: set[str]
 ) -> Iterator[_Address]:
     """Addresses in a container's env and exports; one that the controller or a later one replaces counts no more."""
-    exported = {e.name: e for e in started.launch.exports if e.name in _VARIABLES and e.name not in unlike}
+    exported = {e.name: e for e in started.launch.exports if e.name in ADDRESS_VARIABLES and e.name not in unlike}
     if started.launch.programs:
         # What stands before the program's name counts for it alone.
         own = started.launch.programs[-1].invocation.environment
-        exported |= {n: a for n, a in own.items() if n in _VARIABLES and n not in unlike}
+        exported |= {n: a for n, a in own.items() if n in ADDRESS_VARIABLES and n not in unlike}
     for name, assignment in exported.items():
         if (
             isinstance(assignment.value, str)
@@ -332,7 +323,7 @@ def _variables(
         ):
             yield from _address(assignment.value, started.place(assignment.place), _port(name, started))
     for name, variable in started.container.env.variables.items():
-        if name not in _VARIABLES or name in exported or name in unlike or not isinstance(variable.value, str):
+        if name not in ADDRESS_VARIABLES or name in exported or name in unlike or not isinstance(variable.value, str):
             continue
         if name in role.injected and role.sets(started.container):
             continue
@@ -360,7 +351,7 @@ def _address(text: str, place: Place, port: str | None = None, served: bool = Tr
     head, colon, tail = host.rpartition(":")
     if colon and tail.isdecimal():
         host, port = head, tail
-    if _PLAIN.fullmatch(host) and not host.replace(".", "").isdecimal() and host not in _LOCAL:
+    if _PLAIN.fullmatch(host) and not host.replace(".", "").isdecimal() and host not in LOCAL_HOSTS:
         yield _Address(host, place, port, served)
 
 
@@ -454,7 +445,7 @@ def _local(group: GroupView) -> Iterator[Finding]:
             low = nodes[0] if isinstance(nodes, tuple) else nodes
             if launcher.family != "torchrun" or launcher.unclear or launcher.refused:
                 continue
-            if isinstance(low, int) and low > 1 and launcher.host.string in _LOCAL:
+            if isinstance(low, int) and low > 1 and launcher.host.string in LOCAL_HOSTS:
                 found.append((role, started, launcher))
     everywhere = len({id(role) for role, _, _ in found}) == len(group.ranks_on)
     for role, started, launcher in found:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
+from fabriclint.group.started import BY_SSH
 from fabriclint.launch import Certainty
 from fabriclint.node import Mapping, Node, Scalar, open_value
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.workload import PodRole, is_accelerator
 from fabriclint_rules.attachment import asked, fabric_devices_of
 
-#: Launchers that start their ranks on other hosts, by the list that the controller writes.
-_ELSEWHERE = ("openmpi", "mpi", "hydra", "horovodrun")
 #: A group's policies by which a pod comes back alone; the second is the first one's old name.
 _ALONE = ("None", "Default")
 #: A controller empties it where a launcher has no GPUs to see.
@@ -123,7 +122,7 @@ def _starts_elsewhere(role: RoleGroup, others: list[RoleGroup]) -> bool:
     start = role.start
     main = start.launch.main if start is not None else None
     launcher = start.launch.launcher if start is not None else None
-    if main is None or launcher is None or launcher.unclear or launcher.family not in _ELSEWHERE:
+    if main is None or launcher is None or launcher.unclear or launcher.family not in BY_SSH:
         return False
     if main.invocation.certainty <= Certainty.MAYBE:
         return False

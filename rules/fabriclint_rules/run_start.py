@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
-from fabriclint.group.started import Started
+from fabriclint.group.started import BY_SSH, Started
 from fabriclint.launch import Certainty, read_launch
 from fabriclint.launch.word import Word
 from fabriclint.node import UNKNOWN
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.workload import PodRole
 
-#: Launchers that reach the other pods by ssh.
-_BY_SSH = ("openmpi", "mpi", "hydra", "horovodrun")
 #: Operands by which sleep does not end while the job runs.
 _EVER = re.compile(r"inf(inity)?|\d+d|\d{6,}s?|\d{5,}[mh]")
 
@@ -134,7 +132,7 @@ def _called(started: Started) -> Place:
 def _calls(started: Started) -> bool:
     """Whether a container is seen to start ranks elsewhere by ssh."""
     launcher = started.launch.launcher
-    if launcher is None or launcher.family not in _BY_SSH or launcher.unclear or launcher.refused:
+    if launcher is None or launcher.family not in BY_SSH or launcher.unclear or launcher.refused:
         return False
     if any("rsh_agent" in name or "launch_agent" in name for name in launcher.options):
         return False

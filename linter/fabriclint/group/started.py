@@ -17,10 +17,20 @@ if TYPE_CHECKING:
     from fabriclint.pod import ContainerView
 
 
+#: Variables that hold the address, by the programs that read them.
+ADDRESS_VARIABLES = (
+    "MASTER_ADDR",
+    "PET_MASTER_ADDR",
+    "PET_RDZV_ENDPOINT",
+    "COORDINATOR_ADDRESS",
+    "JAX_COORDINATOR_ADDRESS",
+)
+#: Hosts that are another one on each node.
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+#: Launchers that start ranks on other hosts by ssh.
+BY_SSH = ("openmpi", "mpi", "hydra", "horovodrun")
 #: Variables that say where a pod stands among the others, which no image does.
 _PLACE = re.compile(r"ADDR|RANK|INDEX|ENDPOINT|WORLD_SIZE|GROUP_SIZE|MASTER_PORT|PROCESS_ID")
-
-
 _DOLLAR = re.compile(r"\$(?:\{([A-Za-z_]\w*)|([A-Za-z_]\w*))")
 
 
