@@ -228,18 +228,24 @@ class _Fixes:
             yield ReportedFix(fix.applicability.value, fix.message, tuple(edits), plans=(plan,))
 
 
+def _stretch(edit: Edit) -> tuple[tuple[str, int, int], tuple[str, int, int]]:
+    r = edit.region
+    return (r.path, r.line, r.column), (r.path, r.end_line, r.end_column)
+
+
 def _joined_fix(fixes: list[ReportedFix | None]) -> ReportedFix | None:
     """The fix of several findings of one rule on one line: all of them where they do not touch, else the first."""
     made = [f for f in fixes if f is not None]
     if len(made) < 2:
         return made[0] if made else None
-    from fabriclint.report.model import EditsApart
+    from fabriclint.fix.apart import Apart
 
     first = made[0]
     message, edits, plans = first.message, list(first.edits), list(first.plans)
-    apart = EditsApart(first.edits)
+    apart = Apart()
+    apart.take(map(_stretch, first.edits))
     for fix in made[1:]:
-        if fix.edits and edits and fix.applicability == first.applicability and apart.take(fix.edits):
+        if fix.edits and edits and fix.applicability == first.applicability and apart.take(map(_stretch, fix.edits)):
             message = message if fix.message in message else f"{message}; {fix.message}"
             edits += fix.edits
             plans += fix.plans

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from fabriclint.document import Document, Source
 from fabriclint.finding import EditText, Fix, NodeChange, RenameKey, ReplaceText
+from fabriclint.fix.apart import Apart
 from fabriclint.fix.edit import Edit, document_of, edits_of
 from fabriclint.fix.model import Model, RefusedError, canonical
 from fabriclint.fix.style import Style, style_of
@@ -150,7 +151,7 @@ class Planner:
             if "\ufffd" in source.text:
                 raise RefusedError("the file holds bytes that are no text")
             part = Part(source, _merged(edits[key], source.text), tuple(changes.get(key, ())))
-            if overlap(part.edits):
+            if not Apart().take(map(_stretch, part.edits)):
                 raise RefusedError("its changes overlap")
             parts.append(part)
         return Plan(tuple(parts))
@@ -288,16 +289,6 @@ def _why(part: Part) -> str:
     return "the edited text would not read as meant"
 
 
-def overlap(edits: Iterable[Edit]) -> bool:
-    """Whether two edits share a character or a place of insertion."""
-    before: Edit | None = None
-    for edit in sorted(edits):
-        if before is not None and (edit.start < before.end or edit.start == before.start):
-            return True
-        before = edit
-    return False
-
-
 def combine(plans: Iterable[Plan], planner: Planner) -> tuple[dict[str, str], list[Plan]]:
     """The new texts of the files, by path, and the plans that are in them; the others wait for the next pass."""
     # A misspelt key first: another finding may miss what the right key holds, and be gone with it.
@@ -315,41 +306,23 @@ def combine(plans: Iterable[Plan], planner: Planner) -> tuple[dict[str, str], li
     return texts, made
 
 
-class _Apart:
-    """Edits of one text that do not touch, in order."""
-
-    def __init__(self) -> None:
-        self._edits: list[Edit] = []
-
-    def takes(self, edits: Iterable[Edit]) -> bool:
-        """Whether edits touch none of these."""
-        held = self._edits
-        for edit in edits:
-            at = bisect_left(held, edit.start, key=lambda e: e.start)
-            if at < len(held) and (held[at].start < edit.end or held[at].start == edit.start):
-                return False
-            if at > 0 and edit.start < held[at - 1].end:
-                return False
-        return True
-
-    def add(self, edits: Iterable[Edit]) -> None:
-        """Take edits in."""
-        for edit in edits:
-            insort(self._edits, edit)
+def _stretch(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
 
 
 def _apart(plans: Iterable[Plan]) -> tuple[list[Plan], list[Plan]]:
     """Plans that do not touch, each taken that can be in the given order, and the others."""
     taken: list[Plan] = []
     others: list[Plan] = []
-    held: dict[int, _Apart] = {}
+    held: dict[int, Apart] = {}
     for plan in plans:
-        if all(held.setdefault(id(part.source), _Apart()).takes(part.edits) for part in plan.parts):
-            taken.append(plan)
-            for part in plan.parts:
-                held[id(part.source)].add(part.edits)
-        else:
+        mine = [(held.setdefault(id(part.source), Apart()), edit) for part in plan.parts for edit in part.edits]
+        if any(there.touches(_stretch(edit)) for there, edit in mine):
             others.append(plan)
+            continue
+        taken.append(plan)
+        for there, edit in mine:
+            there.take([_stretch(edit)])
     return taken, others
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import overload
@@ -43,37 +42,6 @@ class Edit:
 
     region: Region
     text: str
-
-
-_Point = tuple[str, int, int]
-
-
-class EditsApart:
-    """Edits that share no character and no place of insertion."""
-
-    def __init__(self, edits: Iterable[Edit] = ()) -> None:
-        self._held: list[tuple[_Point, _Point]] = []
-        self.take(edits)
-
-    def take(self, edits: Iterable[Edit]) -> bool:
-        """Take edits in; False, and nothing is taken, when one touches another, of these or of themselves."""
-        spans = [
-            ((r.path, r.line, r.column), (r.path, r.end_line, r.end_column)) for r in (edit.region for edit in edits)
-        ]
-        held = self._held
-        taken: list[tuple[_Point, _Point]] = []
-        for start, end in spans:
-            at = bisect_left(held, (start, start))
-            before, after = held[at - 1] if at else None, held[at] if at < len(held) else None
-            if (before and (start < before[1] or start == before[0])) or (
-                after and (after[0] < end or after[0] == start)
-            ):
-                for span in taken:
-                    held.remove(span)
-                return False
-            held.insert(at, (start, end))
-            taken.append((start, end))
-        return True
 
 
 @dataclass(frozen=True, slots=True)
