@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fabriclint.baseline import DEFAULT_FILE, entries_of, read_baseline, write_baseline
 from fabriclint.cli.check import Options, UsageError, read_report, run_check, settings_of
-from fabriclint.cli.said import complain, say
+from fabriclint.cli.said import complain, notify
 from fabriclint.config import BaselineError, ConfigError, relative
 from fabriclint.disk import exists
 
@@ -50,7 +50,7 @@ def run_create(options: Options, file: str | None, reason: str, *, update: bool)
         complain(f"'check' uses it with {way}.")
     failed = [n for n in report.notifications if n.level == "error"]
     for n in failed:
-        say(f"{n.path + ': ' if n.path else ''}error: {n.message}")
+        notify(n)
     return 2 if failed else 0
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabriclint.cli.said import complain, say, standard_input
+from fabriclint.cli.said import complain, notify, say, standard_input
 from fabriclint.config import (
     TRAINER_VERSIONS,
     ConfigError,
@@ -383,7 +383,7 @@ def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> i
         code = 2
     for n in report.notifications:
         if n.level == "error" or options.verbose or n.code == "stale-baseline":
-            say(f"{n.path + ': ' if n.path else ''}{n.level}: {n.message}")
+            notify(n)
     if options.statistics:
         sys.stdout.write(_statistics(report))
         return code

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabriclint.cli.check import Request, UsageError, report_of
-from fabriclint.cli.said import complain, say
+from fabriclint.cli.said import complain, notify, say
 from fabriclint.disk import is_link, real
 from fabriclint.fix.diff import unified
 from fabriclint.fix.mend import Mended, encode, mend
@@ -141,7 +141,7 @@ def _print_diff(request: Request, mended: Mended, report: Report, write: Callabl
         say(line.replace("Fixed", "Would fix", 1))
     failed = [n for n in report.notifications if n.level == "error"]
     for n in failed:
-        say(f"{n.path + ': ' if n.path else ''}error: {n.message}")
+        notify(n)
     least = Severity(request.options.fail_on).rank
     counted = any(f.suppressed is None and Severity(f.severity).rank <= least for f in report.findings)
     code = 2 if failed else 1 if (counted or mended.after) and not request.options.exit_zero else 0

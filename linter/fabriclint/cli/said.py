@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import TYPE_CHECKING
 
 from fabriclint.one_line import one_line
+
+if TYPE_CHECKING:
+    from fabriclint.report.model import Notification
 
 #: A name or a value without a blank is shown up to here.
 _LONG = re.compile(r"\S{320,}")
@@ -22,6 +26,12 @@ def say(text: object) -> None:
 def complain(sentence: object) -> None:
     """Write a sentence of the program's own."""
     say(f"fabriclint: {sentence}")
+
+
+def notify(notification: Notification) -> None:
+    """Write what a run has to say beside its findings."""
+    where = f"{notification.path}: " if notification.path else ""
+    say(f"{where}{notification.level}: {notification.message}")
 
 
 def standard_input() -> bytes:
