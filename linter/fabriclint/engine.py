@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabriclint.document import Document, Manifest, Role, Source
 from fabriclint.finding import Finding, Fix, Place, Related, Severity
+from fabriclint.group import GroupView
 from fabriclint.kinds import carries_pods, workload_of, wrapped_objects
 from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.pod import Lookup, PodView, WorkerPod
@@ -385,7 +386,7 @@ def run_rules(
     by_class: dict[type, list[Rule]] = {}
     for rule in rules:
         by_class.setdefault(rule.on, []).append(rule)
-    if any(rule.on.__name__ == "GroupView" for rule in rules):
+    if GroupView in by_class:
         views.extend([v.group for v in views if isinstance(v, JobView)])
         views.extend(j.group for j in podless)
     for view in views:
@@ -401,7 +402,7 @@ def _in_view(views: list[Any], podless: list[JobView], settings: Settings) -> fr
     classes = {base for kind in {type(v) for v in views} for base in kind.__mro__}
     names = {c.__name__ for c in classes}
     if JobView in classes or podless:
-        names.add("GroupView")
+        names.add(GroupView.__name__)
     if settings.cluster:
         names.add("snapshot")
     for view in views:
