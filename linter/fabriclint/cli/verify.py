@@ -24,12 +24,11 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
     from fabriclint.verify.evidence import collect
     from fabriclint.verify.lines import Tally, telling
     from fabriclint.verify.report import as_json, as_text
-    from fabriclint.verify.tables import tables
     from fabriclint.verify.verdict import judge
 
-    if expected is not None and expected not in tables().expected:
-        known = ", ".join(sorted(tables().expected))
-        return f"fabriclint: '{expected}' is no fabric that a log can show; known are {known}.\n", 2
+    unknown = _unknown(expected)
+    if unknown is not None:
+        return f"fabriclint: {unknown}\n", 2
     tally = Tally()
     try:
         if path_or_dash == "-" or stdin is not None:
@@ -47,6 +46,18 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
     return (as_json if output_format == "json" else as_text)(verdict), verdict.exit_code
 
 
+def _unknown(expected: str | None) -> str | None:
+    """What is wrong with the name of an expected fabric, None for nothing."""
+    from fabriclint.verify.tables import tables
+
+    if expected is None or expected in tables().expected:
+        return None
+    from fabriclint.schema.suggest import hint
+
+    known = sorted(tables().expected)
+    return f"'{expected}' is no fabric that a log can show{hint(expected, known)} Known are {', '.join(known)}."
+
+
 def main(file: str, *, expect: str | None = None, output_format: str = "text") -> int:
     """The command: a log is judged; a manifest, told from a log by its first lines, gives commands. Returns the exit code."""
     from fabriclint.schema.suggest import hint
@@ -54,13 +65,10 @@ def main(file: str, *, expect: str | None = None, output_format: str = "text") -
     if output_format not in ("text", "json"):
         complain(f"--output-format is text or json, not '{output_format}'{hint(output_format, ('text', 'json'))}")
         return 2
-    if expect is not None:
-        from fabriclint.verify.tables import tables
-
-        if expect not in tables().expected:
-            known = sorted(tables().expected)
-            complain(f"'{expect}' is no fabric that a log can show{hint(expect, known)} Known are {', '.join(known)}.")
-            return 2
+    unknown = _unknown(expect)
+    if unknown is not None:
+        complain(unknown)
+        return 2
     text, code = run(file, expect, output_format, None) if file == "-" else _of_file(file, expect, output_format)
     if code == 2 and text.startswith("fabriclint:"):
         say(text[:-1])
