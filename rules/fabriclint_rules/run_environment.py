@@ -361,7 +361,7 @@ def _overwritten(group: GroupView, role: RoleGroup) -> Iterator[Finding]:
         value = role.injected.get(own.name)
         if isinstance(own.value, Unknown) or own.value == value:
             continue
-        theirs = f" ('{value}')" if isinstance(value, str) and value and len(value) <= 60 else ""
+        theirs = _shown(value)
         # A word such as `auto` becomes a number in the pod, which may well be the file's.
         sure = value is None or (isinstance(value, str) and not value.isalpha())
         yield Finding(
@@ -370,6 +370,11 @@ def _overwritten(group: GroupView, role: RoleGroup) -> Iterator[Finding]:
             "Remove it; give counts as numNodes and numProcPerNode.",
             Severity.WARNING if sure else Severity.NOTE,
         )
+
+
+def _shown(value: str | Unknown | None) -> str:
+    """A value in a sentence; nothing where it is not known, or too long for one."""
+    return f" ('{value}')" if isinstance(value, str) and value and len(value) <= 60 else ""
 
 
 def _replaced(
@@ -382,7 +387,7 @@ def _replaced(
     shown = f"'{own.name}'" + (f" ('{own.value}')" if known and len(str(own.value)) <= 60 else "")
     if role.beats(own.name):
         differs = known and not isinstance(value, Unknown) and own.name not in _HARMLESS
-        theirs = f" ('{value}')" if isinstance(value, str) and value and len(value) <= 60 else ""
+        theirs = _shown(value)
         return Finding(
             own.place,
             f"{shown} has no effect: {group.maker} sets it{theirs} after the file's value.",
