@@ -6,6 +6,7 @@ the whole object) silences what it names in the whole object.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +20,9 @@ from fabriclint.workload import Workload
 if TYPE_CHECKING:
     from fabriclint.rule import Rule
     from fabriclint.views import JobView
+
+
+_SEVERAL_LINES = re.compile(r"\S[^\n]*\n\s*\S")
 
 
 class Scope(NamedTuple):
@@ -56,7 +60,7 @@ def silence(findings: list[Finding], rules: Iterable[Rule], jobs: Iterable[JobVi
 def _in_one_line(node: Node) -> bool:
     """Whether the whole object stands in one line (minified JSON), so that a line says nothing."""
     root = _root(node)
-    return root.doc is not None and "\n" not in root.doc.source.text[root.start : root.end].strip()
+    return root.doc is not None and _SEVERAL_LINES.search(root.doc.source.text, root.start, root.end) is None
 
 
 def _beside(one: Finding, other: Finding) -> bool:
