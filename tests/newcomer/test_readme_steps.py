@@ -19,6 +19,7 @@ from ruamel.yaml import YAML
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLACE = "<where you cloned fabriclint from>"
+COMMIT = "<a commit of it>"
 #: What a clone holds that an installation needs.
 TREE = (
     "linter", "rules", "schemas", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".pre-commit-hooks.yaml",
@@ -52,14 +53,14 @@ def block(after: str, beginning: str) -> str:
     return found[1]
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(folder: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+    return subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """This tree as a repository with a tag, as one would clone it."""
+    """This tree as a repository of one commit, as one would clone it."""
     made = tmp_path_factory.mktemp("fabriclint")
     for name in TREE:
         source = ROOT / name
@@ -70,7 +71,6 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(made, "init", "-q")
     git(made, "add", "-A")
     git(made, "commit", "-q", "-m", "fabriclint")
-    git(made, "tag", "v0.1.0")
     return made
 
 
@@ -96,7 +96,8 @@ def test_the_readmes_hooks_are_in_the_manifest() -> None:
 def test_the_readmes_steps_lead_to_a_failing_and_then_a_passing_hook(
     clone: Path, repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    config = block("### In pre-commit", "repos:").replace(PLACE, clone.as_posix())
+    commit = git(clone, "rev-parse", "HEAD").strip()
+    config = block("### In pre-commit", "repos:").replace(PLACE, clone.as_posix()).replace(COMMIT, commit)
     (repository / ".pre-commit-config.yaml").write_text(config)
     git(repository, "add", "-A")
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_", "PYTEST"))}
