@@ -121,8 +121,7 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
             declared = row.get("roles", {}).get(name, row["role"])
             role = _role(declared, name, spec, owner)
             runs = row.get("ranks_when")
-            found_flag = root.at(*runs.split("/")[1:]) if runs is not None else None
-            runs_ranks = isinstance(found_flag, Scalar) and found_flag.value is True
+            runs_ranks = runs is not None and root.true(*runs.split("/")[1:])
             if root.string("apiVersion") in row.get("ranks_by_limits", ()):
                 runs_ranks = _limits_gpus(spec)
             part = _part(root, row, name)
@@ -296,8 +295,7 @@ def _count_lws(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
 def _count_ray(root: Mapping, node: Mapping, owner: Mapping | None) -> Count:
     if owner is None:
         return UNKNOWN, True
-    suspended = owner.at("suspend")
-    if isinstance(suspended, Scalar) and suspended.value is True:
+    if owner.true("suspend"):
         return 0, True
     low = number(owner.at("minReplicas"), 0)
     replicas = number(owner.at("replicas"), 0)

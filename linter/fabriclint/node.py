@@ -96,6 +96,11 @@ class Node:
         node = self.at(*path)
         return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else None
 
+    def true(self, *path: str | int) -> bool:
+        """Whether the value at the path is written as true."""
+        node = self.at(*path)
+        return isinstance(node, Scalar) and node.value is True
+
     def nearest(self, *path: str | int) -> Node:
         """The deepest node that exists along the path: where a missing thing is reported."""
         node: Node = self

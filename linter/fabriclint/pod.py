@@ -102,8 +102,7 @@ class ContainerView:
     @property
     def privileged(self) -> bool:
         """securityContext.privileged is true."""
-        node = self.node.scalar("securityContext", "privileged")
-        return node is not None and node.value is True
+        return self.node.true("securityContext", "privileged")
 
     @cached_property
     def added_capabilities(self) -> list[Scalar]:
@@ -434,8 +433,7 @@ class PodView:
     @property
     def host_network(self) -> bool:
         """hostNetwork is true."""
-        node = self.spec.scalar("hostNetwork")
-        return node is not None and node.value is True
+        return self.spec.true("hostNetwork")
 
     @property
     def host_network_possible(self) -> bool:

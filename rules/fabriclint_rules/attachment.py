@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from fabriclint.node import Mapping, Node, Scalar, Unknown
+from fabriclint.node import Mapping, Unknown
 from fabriclint.pod import ContainerView, PodView
 from fabriclint.rule import Place
 from fabriclint.workload import PodRole, is_accelerator
@@ -120,11 +120,6 @@ def _usual_gpus(pod: PodView) -> int:
                 if part in value.text.lower():
                     return int(count)
     return int(table["usual"])
-
-
-def flag(node: Node | None) -> bool:
-    """Whether a field is written as true."""
-    return isinstance(node, Scalar) and node.value is True
 
 
 def job_kind(pod: PodView) -> str:

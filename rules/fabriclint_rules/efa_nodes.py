@@ -212,8 +212,8 @@ def _served(pod: WorkerPod) -> Iterator[Finding]:
         yield from _release(pod, image, admitted)
     if min(t.efa for t in admitted) > 1 and any(label.startswith("karpenter.") for label, _, _ in pod.node_labels()):
         for manifest in pod.lookup.of_kind(pod.workload, "EC2NodeClass"):
-            address = manifest.root.scalar("spec", "associatePublicIPAddress")
-            if address is not None and address.value is True:
+            address = manifest.root.at("spec", "associatePublicIPAddress")
+            if address is not None and address.true():
                 yield pod.finding(
                     Place(address),
                     f"Karpenter gives the node a public address, which AWS refuses for one with several network cards; no '{admitted[0].name}' "

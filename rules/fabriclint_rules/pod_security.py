@@ -13,7 +13,6 @@ from fabriclint.node import Mapping, Node, Scalar
 from fabriclint.pod import ContainerView, PodView
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.views import JobView
-from fabriclint_rules.attachment import flag
 from fabriclint_schemas.pods import pod_security
 
 _VERSION = re.compile(r"v1\.([0-9]{1,5})", re.ASCII)
@@ -61,14 +60,14 @@ def _contexts(pod: PodView) -> Iterator[tuple[str, Mapping]]:
 def _host_namespaces(pod: PodView, minor: int) -> Iterator[Forbidden]:
     for key in pod_security()["host_namespaces"]:
         node = pod.spec.at(key)
-        if node is not None and flag(node):
+        if node is not None and node.true():
             yield Forbidden("host namespaces", f"'{key}'", Place(node, on_key=True))
 
 
 def _privileged(pod: PodView, minor: int) -> Iterator[Forbidden]:
     for container in pod.containers:
         node = container.node.at("securityContext", "privileged")
-        if node is not None and flag(node):
+        if node is not None and node.true():
             yield Forbidden("privileged", f"'privileged' in '{container.name}'", Place(node, on_key=True))
 
 

@@ -12,7 +12,7 @@ from fabriclint.rule import Finding, Fix, Place, Related, SetValue, Severity, ru
 from fabriclint.schema.suggest import misspelt
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
-from fabriclint_rules.attachment import flag, merged_elsewhere, only_probes, runs_ranks, tested_by_launcher
+from fabriclint_rules.attachment import merged_elsewhere, only_probes, runs_ranks, tested_by_launcher
 from fabriclint_rules.pod_mending import add_volume_and_mount, carries_security, stands_in_trainjob
 from fabriclint_schemas.pods import pods
 
@@ -112,7 +112,7 @@ def _without_shm(pod: PodView, job: JobView) -> Iterator[Finding]:
     if _mounts_misspelt(worker):
         return
     several = _ranks_share(worker, job)
-    if several is None or flag(pod.spec.at("hostIPC")) or worker.mount_at(_SHM) or worker.mount_at("/dev"):
+    if several is None or pod.spec.true("hostIPC") or worker.mount_at(_SHM) or worker.mount_at("/dev"):
         return
     without = pod.ranks_env.get("NCCL_SHM_DISABLE")
     if without is not None and (isinstance(without.value, Unknown) or without.value == "1"):

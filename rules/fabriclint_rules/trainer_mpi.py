@@ -33,11 +33,6 @@ def _text(container: Mapping) -> str:
     return "\n".join(words)
 
 
-def _is_node(block: Mapping) -> bool:
-    flag = block.scalar("runLauncherAsNode")
-    return flag is not None and flag.value is True
-
-
 @rule(
     "TRN023",
     "mpi-launcher",
@@ -131,7 +126,7 @@ def _jobs(view: RuntimeView, block: Mapping) -> Iterator[Finding]:
             silences=("RUN006",),
             fix=Fix("rename to node", (SetValue(node, "node"),), Applicability.UNSAFE) if node is not None else None,
         )
-    if _is_node(block) and launcher is None:
+    if block.true("runLauncherAsNode") and launcher is None:
         yield Finding(
             Place(block.nearest("runLauncherAsNode"), on_key=True),
             "'runLauncherAsNode' is true and no replicated job is called 'launcher'; Trainer's webhook rejects TrainJobs of two "
@@ -249,7 +244,7 @@ def _trainjob(view: TrainJobView) -> Iterator[Finding]:
     workers = _named(view.runtime_jobs, names()["node"])
     if launcher is None or workers is None:
         return
-    as_node = _is_node(block)
+    as_node = block.true("runLauncherAsNode")
     label = launcher.scalar("template", "metadata", "labels", ANCESTOR_LABEL)
     own_label = workers.string("template", "metadata", "labels", ANCESTOR_LABEL)
     given = trainer.mapping("resourcesPerNode")

@@ -80,7 +80,7 @@ def _jobset(making: Making) -> GroupView:
         restart=_policy(spec, "failurePolicy", "maxRestarts"),
         success=text_or_unknown(spec, "successPolicy", "operator"),
         gives_address=getattr(making.job.workload.resolved, "policy", None) in making.data["policies with address"],
-        suspended=_true(spec, "suspend"),
+        suspended=spec.true("suspend"),
         slots=next((s for s in map(_processes, roles) if s is not None), None),
         ssh=any(p.by_ssh for p in making.job.pods),
         hides="Write 'publishNotReadyAddresses: true'." if hidden else None,
@@ -134,11 +134,6 @@ def _policy(spec: Mapping, *path: str) -> str | Unknown | None:
     return found.text if isinstance(found, Scalar) and found.value is not None else None
 
 
-def _true(spec: Mapping, *path: str) -> bool:
-    found = spec.at(*path)
-    return isinstance(found, Scalar) and found.value is True
-
-
 def _own_service(making: Making, pod: PodView, given: str | Unknown | None, hosts: Hosts | None) -> GroupView:
     pods = UNKNOWN if pod.site.pods is None else pod.site.pods
     role = making.role(pod, pod.name or "worker", pods, hosts=hosts)
@@ -149,7 +144,7 @@ def _own_service(making: Making, pod: PodView, given: str | Unknown | None, host
         subdomain=given,
         user_service=True,
         restart=text_or_unknown(pod.spec, "restartPolicy"),
-        suspended=_true(making.spec, "suspend"),
+        suspended=making.spec.true("suspend"),
     )
 
 

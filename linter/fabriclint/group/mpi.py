@@ -23,7 +23,7 @@ def group(making: Making) -> GroupView:
     spec, name = making.spec, making.name
     slots = number(spec.at("slotsPerWorker"), 1)
     by_ssh = bool(making.data.get("ssh"))
-    as_worker = by_ssh and _true(spec.at("runLauncherAsWorker"))
+    as_worker = by_ssh and spec.true("runLauncherAsWorker")
     implementation = spec.string("mpiImplementation") or "OpenMPI"
     roles: list[RoleGroup] = []
     for pod in making.job.pods:
@@ -58,7 +58,7 @@ def group(making: Making) -> GroupView:
         slots_place=Place(given) if (given := spec.at("slotsPerWorker")) is not None else None,
         slots=slots if not isinstance(slots, Unknown) else UNKNOWN,
         restart=next((r.restart for r in roles if r.pod.role is PodRole.LAUNCHER), None),
-        suspended=_true(spec.at("runPolicy", "suspend")),
+        suspended=spec.true("runPolicy", "suspend"),
         late=_late(spec, roles) if by_ssh else None,
         hides=None if as_worker else making.data.get("hides until ready"),
     )
@@ -75,10 +75,6 @@ def _late(spec: Mapping, roles: list[RoleGroup]) -> tuple[Place, Place] | None:
     if workers < 1 or isinstance(least, Unknown) or least <= workers:
         return None
     return Place(policy), Place(given if given is not None else gang, on_key=given is None)
-
-
-def _true(node: object) -> bool:
-    return isinstance(node, Scalar) and node.value is True
 
 
 def _main(making: Making, pod: PodView) -> ContainerView | None:

@@ -34,16 +34,15 @@ def group(making: Making) -> GroupView:
     if own is None and isinstance(cluster, str):
         service = _limited(f"{cluster}-head-svc")
     port = _start_params(head).get("port", "6379")
-    autoscales = _true(spec.at("enableInTreeAutoscaling"))
-    suspended = _true(spec.at("suspend")) or _true(making.root.at("spec", "suspend"))
+    autoscales = spec.true("enableInTreeAutoscaling")
+    suspended = spec.true("suspend") or making.root.true("spec", "suspend")
     roles: list[RoleGroup] = []
     for pod in making.job.pods:
         kind = {PodRole.HEAD: "head", PodRole.LAUNCHER: "submitter"}.get(pod.role, "worker")
         pods = UNKNOWN if pod.site.pods is None else pod.site.pods
-        limit = holder_of(pod, "maxReplicas")
-        role = making.role(
-            pod, kind, pods, scalable=autoscales or number(limit, 0) != 0 or _true(holder_of(pod, "suspend"))
-        )
+        limit, held = holder_of(pod, "maxReplicas"), holder_of(pod, "suspend")
+        scalable = autoscales or number(limit, 0) != 0 or (held is not None and held.true())
+        role = making.role(pod, kind, pods, scalable=scalable)
         if kind == "submitter":
             making.inject(role, lambda _index: {}, "submitter")
             roles.append(role)
@@ -86,10 +85,6 @@ def _joined(making: Making, pod: PodView) -> bool:
     first = next(iter(pod.main_containers), None)
     words = first.words if first is not None else []
     return bool(words) and "ray start" not in " ".join(w.text for w in words)
-
-
-def _true(node: object) -> bool:
-    return isinstance(node, Scalar) and node.value is True
 
 
 def _limited(name: str) -> str:

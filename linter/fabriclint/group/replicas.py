@@ -43,7 +43,7 @@ def group(making: Making) -> GroupView:
         success=making.spec.string("successPolicy"),
         slots=_slots(making.spec),
         slots_place=_slots_place(making.spec),
-        suspended=_suspended(making.spec),
+        suspended=making.spec.true("runPolicy", "suspend"),
         meeting=_meeting(making.spec.mapping("elasticPolicy")),
     )
 
@@ -79,11 +79,6 @@ def elastic(c: Checked) -> Iterator[Refusal]:
     least, pods = number(node, 0), number(worker.at("replicas"), 1)
     if isinstance(least, int) and isinstance(pods, int) and 0 < pods < least:
         yield c.refusal(node, least=least, value=pods)
-
-
-def _suspended(spec: Mapping) -> bool:
-    node = spec.at("runPolicy", "suspend")
-    return isinstance(node, Scalar) and node.value is True
 
 
 def _restart(making: Making, owner: Mapping | None) -> str | Unknown | None:
@@ -176,8 +171,7 @@ def _shared(making: Making, specs: Mapping | None) -> dict[str, Any]:
         known = _sum([n for role, n in counts.items() if role in making.data["counted"]])
         facts["several"] = known if isinstance(known, Unknown) else known != 1
         facts["cluster"] = _cluster(making, specs, counts)
-        dynamic = making.spec.at("enableDynamicWorker")
-        facts["static"] = not (isinstance(dynamic, Scalar) and dynamic.value is True)
+        facts["static"] = not making.spec.true("enableDynamicWorker")
     return facts
 
 
@@ -211,8 +205,7 @@ def _torch(spec: Mapping, total: int | Unknown, workers: int | Unknown) -> dict[
     pairs = policy.mappings("rdzvConf")
     facts["conf"] = ",".join(f"{p.string('key') or ''}={p.string('value') or ''}" for p in pairs)
     facts["with_conf"] = bool(pairs)
-    alone = policy.at("standalone")
-    facts["standalone"] = isinstance(alone, Scalar) and alone.value is True
+    facts["standalone"] = policy.true("standalone")
     return facts
 
 

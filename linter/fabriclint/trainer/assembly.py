@@ -133,7 +133,7 @@ class Assembly:
         """Whether mpi runs processes on the launcher too."""
         if self.kind != "mpi" or self.settings is None:
             return False
-        return getattr(self.settings.at("runLauncherAsNode"), "value", None) is True
+        return self.settings.true("runLauncherAsNode")
 
 
 def ancestor(job: Mapping) -> str | None:

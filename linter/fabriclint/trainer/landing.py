@@ -28,9 +28,7 @@ class TrainJobLanding:
         self.version = version
         #: Whether the user can edit the runtime: it stands in a file that was read.
         self.own_runtime = runtime is not None and runtime.root.doc is not None
-        self._launcher_is_node = (
-            policy is not None and getattr(policy.at("mpi", "runLauncherAsNode"), "value", None) is True
-        )
+        self._launcher_is_node = policy is not None and policy.true("mpi", "runLauncherAsNode")
 
     def at_home(self, node: Node) -> bool:
         """Whether a node stands in one of the user's files."""
