@@ -22,6 +22,12 @@ _READ_AGAIN = re.compile(
     r"(ba|da|z|k|a|fi|c|tc)?sh|busybox|env|envsubst|eval|ssh|pdsh|su|sudo|gosu|xargs|parallel|make|horovodrun|deepspeed|"
     r"kubectl|tini|dumb-init|.*\.(sh|bash)|.*entrypoint.*"
 )
+#: Variables that images and shells set: no entry of env can see them.
+_OF_IMAGE = re.compile(r"PATH|\w+_PATH|PYTHONPATH|\w*HOME|USER|SHELL|PWD|LANG|TMPDIR|HOSTNAME")
+#: Variables that launchers set for each rank, or controllers for each pod: whoever applies the file cannot fill them in.
+_OF_RANK = re.compile(
+    r"(OMPI|PMIX?|PMI|SLURM|PET|LWS|HYDRA|MV2)_\w+|\w*RANK|WORLD_SIZE|MASTER_(ADDR|PORT)|JOB_COMPLETION_INDEX"
+)
 #: Launchers whose options are recorded for more than one release.
 _OPTIONS_KNOWN = ("openmpi", "mpi", "hydra", "sglang", "vllm", "accelerate", "ray start")
 #: By this controllers tell Open MPI its hosts; releases from 5 on have another.
@@ -217,16 +223,35 @@ def _values(role: RoleGroup, container: ContainerView) -> Iterator[Finding]:
                     Place(node, within=found[0].span()),
                     f"{_listed(both)} {_stays(both)} written in this value: {why}; the program gets the text with the "
                     "dollar sign.",
-                    "Define it in an entry above, or put the value together in the command.",
+                    _way([m[1] or m[2] if m in literal else m[1] for m in both], set()),
                 )
             elif literal and not filled and (entry.string("name") or "").isupper():
                 yield Finding(
                     Place(node, within=literal[0].span()),
                     f"{_listed(literal)} {_stays(literal)} written in this value: Kubernetes expands only the form $(NAME).",
-                    "Define the variable in an entry above and write $(NAME), or set it in the command.",
+                    _way([m[1] or m[2] for m in literal], before, apply=True),
                     Severity.NOTE,
                 )
         before.add(entry.string("name") or "")
+
+
+def _way(names: list[str], before: set[str], apply: bool = False) -> str:
+    """The way out for a value that is to hold other variables' values.
+
+    `before`: what is defined above; `apply`: the value may wait for whoever applies the file.
+    """
+    names = list(dict.fromkeys(names))
+    if apply and before.issuperset(names):
+        return f"Write {' and '.join(f'$({name})' for name in names[:3])}."
+    if any(_OF_IMAGE.fullmatch(name) and name not in before for name in names):
+        return "Write the whole value, or put it together in the command, where a shell reads it."
+    if any(_OF_RANK.fullmatch(name) for name in names):
+        return "Put the value together in the command, where a shell reads it."
+    above = "Define it in an entry above" if len(names) == 1 else "Define them in entries above"
+    if not apply:
+        return f"{above}, or put the value together in the command."
+    wanted = " and ".join(f"$({name})" for name in names[:3])
+    return f"Fill it in before the file is applied (envsubst), or {above[0].lower()}{above[1:]} and write {wanted}."
 
 
 def _appended(role: RoleGroup, name: str) -> bool:
@@ -319,10 +344,24 @@ def _refused(started: Started, launcher: Launcher) -> Iterator[Finding]:
         yield Finding(
             started.place(some[0].place),
             f"{launcher.family} refuses an option: {reasons}{by}; {then}.",
-            "Write the option in a form that the launcher takes."
-            + (f" {stranger} has an option of this name." if stranger is not None else ""),
+            _instead(launcher, some, severity) + (f" {stranger} has an option of this name." if stranger else ""),
             severity,
         )
+
+
+def _instead(launcher: Launcher, refused: list[Refusal], severity: Severity) -> str:
+    """What to write in place of the options that are refused; without them where nothing is known to take their place."""
+    from fabriclint.launch.strangers import meant
+
+    words = [r.instead or (meant(r.text, launcher.family) if "exist" in r.reason else "") for r in refused]
+    if all(words):
+        listed = " and ".join(f"'{w}'" for w in dict.fromkeys(words))
+        return f"Write {listed}{', which all releases take' if all(r.instead for r in refused) else ''}."
+    if all("exist" in r.reason for r in refused):
+        return "Remove the option." if severity is Severity.WARNING else "Remove it, or use a release that has it."
+    if any(r.text.startswith("-") and "value" in r.reason for r in refused):
+        return "Give the option its value as the next word."
+    return "Write what the launcher takes there."
 
 
 def _written(started: Started, refusal: Refusal) -> bool:

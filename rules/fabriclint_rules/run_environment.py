@@ -284,7 +284,7 @@ def variable_replaced(group: GroupView) -> Iterator[Finding]:
 
     Fix: remove the variable, and use the kind's own field for the count.
 
-    Silent: the same value as the controller's; containers that the controller does not touch; variables that it does not
+    Silent: the same value as the controller's, also by a field of the pod that holds it; containers that the controller does not touch; variables that it does not
     set for this shape. A value that is not known, or on which nothing hangs, is a note.
 
     Bad: an address of its own (run-pytorchjob)
@@ -382,7 +382,7 @@ def _replaced(
 ) -> Finding | None:
     """What becomes of a variable that both set."""
     known = isinstance(own.value, str)
-    if isinstance(value, str) and known and value == own.value:
+    if (isinstance(value, str) and known and value == own.value) or role.same_by_field(own):
         return None
     shown = f"'{own.name}'" + (f" ('{own.value}')" if known and len(str(own.value)) <= 60 else "")
     if role.beats(own.name):

@@ -379,7 +379,8 @@ def _fault(group: GroupView, address: str) -> tuple[str, str, bool] | None:
         if not isinstance(group.subdomain, str):
             if group.subdomain is None:
                 way = "Set the pods' 'subdomain' to a headless Service, and write HOST.SUBDOMAIN."
-                return f"the pods of '{role.name}' have no subdomain", way, False
+                pods = f"the pods of '{role.name}'" if len(group.roles) > 1 else "its pods"
+                return f"{pods} have no subdomain", way, False
             return None
         if not rest:
             return (

@@ -239,6 +239,14 @@ class RoleGroup:
         """Whether the controller's value counts where the file sets the name too."""
         return self.wins != "file" or name in self.always
 
+    def same_by_field(self, own: Variable) -> bool:
+        """Whether a variable of the file takes, from a field of its pod, the very value that the controller gives it."""
+        from fabriclint.group.injection import fields
+
+        node = own.place.node
+        path = node.string("fieldRef", "fieldPath") if isinstance(node, Mapping) else None
+        return path is not None and (own.name, path) in fields()
+
     @cached_property
     def started(self) -> list[Started]:
         """What each main container starts, read with the variables that the controller sets."""

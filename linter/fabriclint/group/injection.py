@@ -1,8 +1,8 @@
 """Renders the variables that a controller sets from their templates in the data file.
 
-A row of the data is `{"name", "value", "when", "each"}`: `value` is a format text over the mechanism's facts (absent:
+A row of the data is `{"name", "value", "when", "each", "field"}`: `value` is a format text over the mechanism's facts (absent:
 the value comes from elsewhere and is UNKNOWN here); `when` names facts that hold; `each` names a fact that is a list, one
-variable for each item (`{item}` in name and value).
+variable for each item (`{item}` in name and value); `field` is a field of the pod that holds the same value.
 """
 
 from __future__ import annotations
@@ -34,6 +34,13 @@ def given_names() -> tuple[str, ...]:
     """The variables that some controller sets, of all mechanisms."""
     rows = (row for data in table()["mechanisms"].values() for row in data.get("variables", ()))
     return tuple(sorted({row["name"] for row in rows if "each" not in row}))
+
+
+@cache
+def fields() -> frozenset[tuple[str, str]]:
+    """Variables that a controller sets, each with a field of the pod that holds the same value."""
+    rows = (row for data in table()["mechanisms"].values() for row in data.get("variables", ()))
+    return frozenset((row["name"], row["field"]) for row in rows if "field" in row)
 
 
 def variables(

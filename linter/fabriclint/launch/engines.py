@@ -108,7 +108,8 @@ def read(family: str, words: list[Word]) -> Launcher:
         if family == "vllm" and name.startswith("--"):
             name = name.replace("_", "-")
         if family == "sglang" and name.startswith("--") and "_" in name and name.replace("_", "-") in _DASHED:
-            made.refuse(raw, f"sglang knows '{name.replace('_', '-')}' only, with dashes", word.place)
+            dashed = name.replace("_", "-")
+            made.refuse(raw, f"sglang knows '{dashed}' only, with dashes", word.place, instead=dashed)
         attention |= name == "--enable-dp-attention"
         fact = spellings.get(name)
         if fact is None and family != "trtllm" and name.startswith("--") and len(name) > 4:
@@ -117,9 +118,9 @@ def read(family: str, words: list[Word]) -> Launcher:
             if len(near) > 1 and family == "sglang" and name == "--pp":
                 made.refuse(raw, f"the option '{name}' is ambiguous", word.place, "0.5.23")
         if family == "vllm" and name in ("--tp", "--pp", "--dp"):
-            made.refuse(raw, f"vllm has no option '{name}' ('{name[1:]}' is one)", word.place)
+            made.refuse(raw, f"vllm has no option '{name}' ('{name[1:]}' is one)", word.place, instead=name[1:])
         if family == "sglang" and name in ("-tp", "-pp", "-dp"):
-            made.refuse(raw, f"sglang has no option '{name}' ('-{name}' is one)", word.place)
+            made.refuse(raw, f"sglang has no option '{name}' ('-{name}' is one)", word.place, instead=f"-{name}")
         if family == "sglang" and fact is None and name in ("--tp", "--dp"):
             fact = {"--tp": "tensor", "--dp": "data"}[name]
         if fact is None:

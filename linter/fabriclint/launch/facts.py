@@ -57,12 +57,16 @@ class Forwarded:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Something in the command line that the launcher refuses. `by`: the versions, "" for all."""
+    """Something in the command line that the launcher refuses.
+
+    `by`: the versions, "" for all. `instead`: the words that all versions take in its place, "" where there are none.
+    """
 
     text: str
     reason: str
     place: Place | None
     by: str = ""
+    instead: str = ""
 
 
 @dataclass(slots=True)
@@ -109,9 +113,9 @@ class Launcher:
         """Whether it would not start at all, whatever its version."""
         return any(not r.by for r in self.refusals)
 
-    def refuse(self, text: str, reason: str, place: Place | None, by: str = "") -> None:
+    def refuse(self, text: str, reason: str, place: Place | None, by: str = "", instead: str = "") -> None:
         """Note a refusal."""
-        self.refusals.append(Refusal(text, reason, place, by))
+        self.refusals.append(Refusal(text, reason, place, by, instead))
 
     def forget(self) -> None:
         """An unknown word may overrule everything that was read."""

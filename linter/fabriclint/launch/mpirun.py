@@ -83,7 +83,8 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
         dashes = 2 if raw.startswith("--") else 1
         name, equals, glued = raw[dashes:].partition("=")
         if equals and name in valued and valued[name] == 1:
-            made.refuse(raw, f"'{raw}' joins option and value by '='", word.place, "Open MPI 4")
+            apart = f"--{name} {glued}" if dashes == 2 else f"-{name} {glued}"
+            made.refuse(raw, f"'{raw}' joins option and value by '='", word.place, "Open MPI 4", apart)
             arguments, taken = [Word(glued, *word.part(len(raw) - len(glued), len(raw)))], 1
         elif name in valued and not equals:
             count = valued[name]
@@ -98,7 +99,7 @@ def _open(words: list[Word], lookup: Lookup) -> Launcher:
             made.unclear = True
             arguments, taken = [], 1
         if dashes == 1 and name in ("map-by", "bind-to", "rank-by"):
-            made.refuse(raw, f"'{raw}' is written with one dash", word.place, "Open MPI 5.0.10 and later")
+            made.refuse(raw, f"'{raw}' is written with one dash", word.place, "Open MPI 5.0.10 and later", f"--{name}")
         if name in ("np", "n", "c"):
             pending = integer(arguments[0].text, arguments[0].place)
             if isinstance(pending.value, str):
@@ -268,7 +269,7 @@ def _hydra(words: list[Word], lookup: Lookup) -> Launcher:
             elif name in ("ppn", "perhost"):
                 per_node = integer(argument.text, argument.place)
                 if name == "perhost":
-                    made.refuse(raw, f"the option '{raw}' does not exist in MPICH", word.place, "MPICH")
+                    made.refuse(raw, f"the option '{raw}' does not exist in MPICH", word.place, "MPICH", "-ppn")
             elif name in ("hosts", "host", "machine"):
                 _hosts([(argument.raw, argument.place)], made, None)
                 made.named += hosts_in(argument)

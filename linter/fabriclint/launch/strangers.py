@@ -30,6 +30,21 @@ def owners(option: str, family: str) -> list[str]:
     return [f for f in _TABLES if f != family and name.startswith("--") and name in _known(f)]
 
 
+def meant(option: str, family: str) -> str:
+    """The launcher's own option that a misspelt one is; "" when that cannot be told."""
+    name = option.partition("=")[0]
+    if family not in _TABLES or not name.startswith("-"):
+        return ""
+    words, known = name.lstrip("-"), _known(family)
+    for spelt in ("--" + words, "--" + words.replace("_", "-"), "--" + words.replace("-", "_")):
+        if len(words) > 1 and spelt != name and spelt in known:
+            return spelt
+    from fabriclint.schema.suggest import misspelt
+
+    # What another launcher calls so is no slip.
+    return (misspelt(name, sorted(known)) or "") if len(words) > 4 and not owners(option, family) else ""
+
+
 def never_known(option: str, family: str) -> bool:
     """Whether no release of the launcher takes the option; False when that is not known."""
     name = option.partition("=")[0]

@@ -1,0 +1,133 @@
+"""What manifests of job operators in public taught: where nothing is to be said, and what is said in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabriclint.assemble import assemble
+from fabriclint.config import Settings
+from fabriclint.engine import lint
+from fabriclint.report.model import ReportOptions
+
+BASES = Path(__file__).parent.parent / "bases"
+
+
+def told(text: str, *codes: str) -> list[tuple[str, str, int, str, str]]:
+    """(code, severity, line, message, help) of what the rules of these codes say, notes too."""
+    settings = Settings(isolated=True, select=codes)
+    result = lint([], settings, stdin=("job.yaml", text.encode()))
+    assert not [n for n in result.notes if n.code == "internal-error"], result.notes
+    found = assemble(result, settings, ReportOptions()).findings
+    return [(f.code, str(f.severity), f.region.line, f.message, f.help or "") for f in found]
+
+
+def base(name: str, *changes: tuple[str, str]) -> str:
+    """A base with parts of its text replaced."""
+    text = (BASES / f"{name}.yaml").read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def launcher(words: str) -> str:
+    """The MPIJob whose mpirun has these words in front of its own."""
+    return base("run-mpijob", ("[mpirun,", f"[mpirun, --allow-run-as-root, {words},"))
+
+
+def env(name: str, value: str, more: str = "") -> str:
+    """The JobSet with a variable, and variables above it."""
+    listed = f"command: [python, forecast.py]\nenv:\n{more}  - name: {name}\n    value: {value}"
+    old = "command: [python, forecast.py]"
+    text = (BASES / "run-jobset.yaml").read_text()
+    at = next(line.index(old) for line in text.split("\n") if old in line)
+    return text.replace(old, listed.replace("\n", "\n" + " " * at))
+
+
+WAYS = {
+    "-bind-to": (launcher("-bind-to, none"), "RUN022", "Write '--bind-to', which all releases take."),
+    "two options with one dash": (
+        launcher("-bind-to, none, -map-by, slot"),
+        "RUN022",
+        "Write '--bind-to' and '--map-by', which all releases take.",
+    ),
+    "an option of sglang with underscores": (
+        base("run-leaderworkerset", ("[serve-engine]", '[python3, -m, sglang.launch_server, --tp_size, "4"]')),
+        "RUN022",
+        "Write '--tp-size', which all releases take.",
+    ),
+    "torchrun's option with one dash": (
+        base("run-jobset", ("[python, forecast.py]", "[torchrun, -nnodes=2, forecast.py]")),
+        "RUN022",
+        "Write '--nnodes'.",
+    ),
+    "a misspelt option of torchrun": (
+        base("run-jobset", ("[python, forecast.py]", "[torchrun, --nproc_per_nodes=1, forecast.py]")),
+        "RUN022",
+        "Write '--nproc_per_node'.",
+    ),
+    "a token that whoever applies the file fills in": (
+        env("HF_TOKEN", "${OUR_TOKEN}"),
+        "RUN004",
+        "Fill it in before the file is applied (envsubst), or define it in an entry above and write $(OUR_TOKEN).",
+    ),
+    "the image's PATH": (
+        env("PATH", "/opt/bin:$PATH"),
+        "RUN004",
+        "Write the whole value, or put it together in the command, where a shell reads it.",
+    ),
+    "the image's PATH in the form of Kubernetes": (
+        env("PATH", "/opt/bin:$(PATH)"),
+        "RUN004",
+        "Write the whole value, or put it together in the command, where a shell reads it.",
+    ),
+    "a variable that stands above": (
+        env("CACHE", "${ROOT}/cache", "  - name: ROOT\n    value: /data\n"),
+        "RUN004",
+        "Write $(ROOT).",
+    ),
+    "a variable of each rank": (
+        env("SHARD", "part-${OMPI_COMM_WORLD_RANK}"),
+        "RUN004",
+        "Put the value together in the command, where a shell reads it.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "way"), WAYS.values(), ids=WAYS.keys())
+def test_the_way_out_says_what_to_write(text: str, code: str, way: str) -> None:
+    assert [f[4] for f in told(text, code)] == [way]
+
+
+def test_the_pods_of_a_job_without_roles_are_its_pods() -> None:
+    text = base("pod-job", ("subdomain: train\n", "# none\n"))
+    said = [f[3] for f in told(text, "RUN001")]
+    assert len(said) == 1
+    assert "and its pods have no subdomain" in said[0]
+
+
+def grouped(name: str, path: str) -> str:
+    """The LeaderWorkerSet with a variable from a field of the pod."""
+    text = (BASES / "run-leaderworkerset.yaml").read_text()
+    old = "command: [serve-engine]"
+    at = next(line.index(old) for line in text.split("\n") if old in line)
+    added = f'env:\n  - name: {name}\n    valueFrom: {{fieldRef: {{fieldPath: "{path}"}}}}'
+    return text.replace(old, f"{old}\n{added}".replace("\n", "\n" + " " * at))
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("LWS_WORKER_INDEX", "metadata.labels['leaderworkerset.sigs.k8s.io/worker-index']"),
+        ("LWS_GROUP_SIZE", "metadata.annotations['leaderworkerset.sigs.k8s.io/size']"),
+    ],
+)
+def test_the_controllers_own_value_by_a_field_is_no_news(name: str, path: str) -> None:
+    assert told(grouped(name, path), "RUN017") == []
+
+
+def test_another_field_in_the_place_of_the_controllers_value_is_a_note() -> None:
+    said = told(grouped("LWS_WORKER_INDEX", "metadata.name"), "RUN017")
+    assert {(f[0], f[1]) for f in said} == {("RUN017", "note")}
