@@ -143,8 +143,27 @@ class ContainerView:
 
     @property
     def start_text(self) -> str:
-        """Command and args joined by newlines: for searches by substring."""
-        return "\n".join(w.text for w in self.words)
+        """Command and args joined by newlines, with the files in view that they name: for searches by substring."""
+        text = "\n".join(w.text for w in self.words)
+        left = dict(self.files)
+        while named := [p for p in left if p.rsplit("/", 1)[-1] in text]:
+            text = "\n".join((text, *(left.pop(p).text for p in named)))
+        return text
+
+    @cached_property
+    def files(self) -> dict[str, Scalar]:
+        """The files that ConfigMaps in view put into it, by path."""
+        if not any(m.string("name") for m in self.mounts):
+            return {}
+        from fabriclint.mounted import files_of
+
+        return files_of(self)
+
+    @property
+    def folder(self) -> str | None:
+        """The working folder, when the file says it; else the image does."""
+        said = self.node.string("workingDir")
+        return said if said is not None and said.startswith("/") and not open_value(said) else None
 
     @property
     def command_seen(self) -> bool:
@@ -698,6 +717,10 @@ class Lookup:
 
     def labelled(self, workload: Workload, labels: dict[str, str]) -> bool:
         """Whether pods of another object in view have, or may have, all these labels."""
+        return False
+
+    def carried_elsewhere(self, workload: Workload, field: str, key: str, value: str) -> bool:
+        """Whether pods of another object in view carry, or may carry, this label or annotation (`field`)."""
         return False
 
     def of_kind(self, workload: Workload, kind: str) -> list[Manifest]:

@@ -11,6 +11,7 @@ from fabriclint.pod import StartText, Variable
 
 if TYPE_CHECKING:
     from fabriclint.launch import Place as LaunchPlace
+    from fabriclint.launch import Word
     from fabriclint.pod import ContainerView
 
 #: Programs that prepare a pod and start no ranks: a text of these and a sleep is idle.
@@ -25,13 +26,23 @@ _MPI = frozenset(("openmpi", "hydra", "mpi"))
 
 def place_of(container: ContainerView, where: LaunchPlace | None) -> Place:
     """A place of the command reader in the manifest; the container's name when there is none."""
-    words = container.words
+    words = [*container.words, *container.files.values()]
     if where is None or not 0 <= where.source < len(words):
         return container.name_place
     word: Scalar = words[where.source]
     if not isinstance(word.value, str):
         return Place(word)
     return Place(word, within=(where.start, max(where.end, where.start + 1)))
+
+
+def files_for(container: ContainerView) -> dict[str, Word]:
+    """The files in view of a container as the command reader takes them: their sources follow those of the words."""
+    if not container.files:
+        return {}
+    from fabriclint.launch.word import argument
+
+    first = len(container.words)
+    return {path: argument(node.text, first + n) for n, (path, node) in enumerate(container.files.items())}
 
 
 def read(container: ContainerView) -> StartText:
@@ -54,13 +65,16 @@ def read(container: ContainerView) -> StartText:
         return UNKNOWN if env.open else None
 
     argv = [w.text for w in words]
-    launch = read_launch(argv, environment, words=arguments(argv, environment))
+    mounted, folder = files_for(container), container.folder
+    launch = read_launch(argv, environment, words=arguments(argv, environment), files=mounted, folder=folder)
     if not launch.programs and _UNSET_ENDS.search(container.start_text):
         # `set -u` ends at a name that nothing in view sets: the image, or a template, may well set it.
         launch = read_launch(
             argv,
             lambda name: UNKNOWN if (value := environment(name)) is None else value,
             words=arguments(argv, environment),
+            files=mounted,
+            folder=folder,
         )
 
     def place(where: LaunchPlace | None) -> Place:

@@ -87,8 +87,16 @@ def _read(role: RoleGroup, container: ContainerView, unseen: frozenset[str] = fr
             return UNKNOWN if value is None else value
         return UNKNOWN if env.open else None
 
+    from fabriclint.start import files_for
+
     texts = [w.text for w in container.words]
-    return read_launch(texts, environment, words=arguments(texts, environment))
+    return read_launch(
+        texts,
+        environment,
+        words=arguments(texts, environment),
+        files=files_for(container),
+        folder=container.folder,
+    )
 
 
 def ungiven(started: Started) -> tuple[list[str], LaunchPlace | None]:

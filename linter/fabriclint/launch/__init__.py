@@ -5,7 +5,7 @@ Certain facts only: what cannot be seen or followed is UNKNOWN, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabriclint.launch import programs
@@ -139,13 +139,16 @@ def read_launch(
     *,
     image_shell: str = "unknown",
     words: Sequence[Word] | None = None,
+    files: Mapping[str, Word] | None = None,
+    folder: str | None = None,
 ) -> Launch:
     """Read command + args of a container.
 
     `argv`: the texts as the container receives them (after `$(VAR)`); `words`: the same as words with
     their places, when expansion moved them (`Expanded.word`). `environment`: UNKNOWN for names not in view,
     None for names that nothing sets (PET_* and the like: no image does). `image_shell`: what `sh` is there:
-    bash, dash or unknown. Never raises.
+    bash, dash or unknown. `files`: those in view that are there before anything starts, by path; `folder`: the working
+    folder. Never raises.
     """
     launch = Launch()
     given = list(words) if words is not None else [argument(a, i) for i, a in enumerate(argv)]
@@ -153,7 +156,10 @@ def read_launch(
         launch.image = True
         return launch
     shell = Shell(image_shell)
-    state = State(environment, bash=image_shell != "dash")
+    state = State(environment, bash=image_shell != "dash", cwd=folder)
+    if files:
+        state.files.update(files)
+        shell.seen.files.update(files)
     shell.start(given, state)
     seen = shell.seen
     launch.exports, launch.sourced = seen.assignments, seen.sourced

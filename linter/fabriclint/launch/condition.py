@@ -90,7 +90,7 @@ def _unary(op: str, text: str, state: State) -> tuple[bool | None, bool]:
         value = state.get(text)
         return (None if value is not None and HOLE in value else value is not None), False
     if op in _FILES:
-        return (True if text in state.files and op in ("-e", "-f", "-r", "-s") else None), False
+        return (True if state.file(text) is not None and op in ("-e", "-f", "-r", "-s") else None), False
     return (None, False) if HOLE in op + text else (False, True)
 
 

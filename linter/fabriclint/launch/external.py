@@ -13,6 +13,9 @@ from fabriclint.launch.word import HOLE, Word
 if TYPE_CHECKING:
     from fabriclint.launch.shell import Shell
 
+#: The first line of a script that no shell reads.
+_FOREIGN = re.compile(r"#!(?!.*\b(ba|da|z|k|a)?sh\b)")
+
 
 def external(shell: Shell, words: list[Word], state: State, sink: Sink | None, given: Word | None) -> None:
     """A program outside the shell; shells and wrappers are looked into."""
@@ -33,7 +36,8 @@ def external(shell: Shell, words: list[Word], state: State, sink: Sink | None, g
     if name in SHELLS:
         _shell(shell, words, name, state, sink, given)
         return
-    if raw in state.files:
+    script = state.file(raw) if "/" in raw else None
+    if script is not None and not _FOREIGN.match(script.raw):
         run_file(shell, words[0], words, state, sink)
         return
     shell.record(words, state)
@@ -43,10 +47,11 @@ def external(shell: Shell, words: list[Word], state: State, sink: Sink | None, g
     if name == "cat" and len(words) == 1 and given is not None:
         if sink is not None:
             sink.add(given.raw)
-    elif name == "cat" and len(words) > 1 and all(w.raw in state.files for w in words[1:]):
+    elif name == "cat" and len(words) > 1 and all(state.file(w.raw) is not None for w in words[1:]):
         if sink is not None:
             for w in words[1:]:
-                sink.add(state.files[w.raw].raw)
+                text = state.file(w.raw)
+                sink.add(text.raw if text is not None else HOLE)
     elif name == "seq" and sink is not None:
         sink.add(_seq(words))
     elif name == "tee":
@@ -55,6 +60,12 @@ def external(shell: Shell, words: list[Word], state: State, sink: Sink | None, g
                 shell.write((w.raw, any(x.raw == "-a" for x in words)), given.raw if given else HOLE, state, 0, 0)
         if sink is not None:
             sink.add(given.raw if given else HOLE)
+    elif name == "cp" and len(operands := [w for w in words[1:] if not w.raw.startswith("-")]) == 2:
+        copied = state.file(operands[0].raw)
+        if copied is not None:
+            base = operands[0].raw.rsplit("/", 1)[-1]
+            for path in {operands[1].raw, f"{operands[1].raw.rstrip('/')}/{base}"}:
+                state.files[path] = shell.seen.files[path] = copied
     elif name == "xargs":
         shell.seen.unseen.append(words[0])
     elif sink is not None:
@@ -183,7 +194,7 @@ def run_file(
     shell: Shell, path: Word, words: list[Word], state: State, sink: Sink | None, child: State | None = None
 ) -> None:
     """A script in a file: read when this text wrote it."""
-    text = state.files.get(path.raw)
+    text = state.file(path.raw)
     if text is None or text.raw == HOLE:
         shell.seen.unseen.append(path)
         state.status, state.asked = None, False
@@ -207,7 +218,7 @@ def source(shell: Shell, words: list[Word], state: State, sink: Sink | None) -> 
         state.status = 2
         return
     path = words[1]
-    text = state.files.get(path.raw)
+    text = state.file(path.raw)
     seen = text is not None and text.raw != HOLE
     shell.seen.sourced.append(
         Sourced(

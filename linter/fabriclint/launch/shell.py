@@ -273,7 +273,7 @@ class Shell:
                     given.starts.append(given.start)
                     given.ends.append(given.end)
             elif one.op == "<" and one.fd in (None, 0):
-                given = state.files.get(target.raw) or Word(HOLE, target.source, target.start, target.end)
+                given = state.file(target.raw) or Word(HOLE, target.source, target.start, target.end)
             elif one.op in (">", ">>", ">|", "&>", "&>>") and one.fd in (None, 1):
                 file = (target.raw, one.op in (">>", "&>>"))
         return True, given, file

@@ -161,6 +161,13 @@ class State:
             return HOLE if self.open_names or name in _SPECIAL else None
         return value.replace(HOLE, "\ufffd")
 
+    def file(self, path: str) -> Word | None:
+        """The text of a file that is known, by its path from the working folder or the root."""
+        found = self.files.get(path)
+        if found is None and self.files and self.cwd is not None and not path.startswith("/"):
+            found = self.files.get(f"{self.cwd.rstrip('/')}/{path.removeprefix('./')}")
+        return found
+
     def exported(self, name: str) -> bool:
         """Whether a child would see the variable."""
         known = self.variables.get(name)
