@@ -156,7 +156,7 @@ def _pins_network(pod: PodView) -> bool:
     on=JobView,
     also=(Severity.WARNING, Severity.NOTE),
     yields_to=("POD006",),
-    yields_on_line=("DOC003", "DOC005"),
+    yields_on_line=("DOC003", "DOC005", "FIT002"),
 )
 def count(job: JobView) -> Iterator[Finding]:
     """The number of EFA devices is one that the node has, and the pod's fair share of it.

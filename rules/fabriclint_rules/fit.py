@@ -224,7 +224,7 @@ def untolerated_taint(view: PlacedJob) -> Iterator[Finding]:
         )
 
 
-@rule("FIT002", "resource-not-allocatable", Severity.ERROR, on=PlacedJob, also=(Severity.WARNING,), yields_on_line=("EFA002",))  # fmt: skip
+@rule("FIT002", "resource-not-allocatable", Severity.ERROR, on=PlacedJob, also=(Severity.WARNING,))
 def resource_not_allocatable(view: PlacedJob) -> Iterator[Finding]:
     """Some node that the pod may enter offers all it asks for.
 
