@@ -277,6 +277,18 @@ class WorkspaceLookup(Lookup):
                     return True
         return False
 
+    def carried_elsewhere(self, workload: Workload, field: str, key: str, value: str) -> bool:
+        """Whether pods of another object in view carry, or may carry, this label or annotation (`field`)."""
+        for manifest in self.workspace.manifests:
+            if manifest is workload.manifest or not carries_pods(manifest.group, manifest.kind):
+                continue
+            made = workload_of(manifest)
+            for site in made.sites if made is not None else ():
+                given = site.metadata.at(field, key) if site.metadata is not None else None
+                if given is not None and (not isinstance(given, Scalar) or given.open or given.text == value):
+                    return True
+        return False
+
     def of_kind(self, workload: Workload, kind: str) -> list[Manifest]:
         """All objects of a kind in view."""
         return [m for m in self.workspace.manifests if m.kind == kind]

@@ -9,16 +9,20 @@ from fabriclint.group import GroupView, RoleGroup
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 
 
-@rule("RUN011", "gang-deadlock", Severity.WARNING, on=GroupView)
+@rule("RUN011", "gang-deadlock", Severity.WARNING, on=GroupView, yields_on_line=("RUN016",))
 def gang_deadlock(group: GroupView) -> Iterator[Finding]:
     """A gang counts only pods that are made before it starts.
 
-    A gang scheduler starts no pod until as many are there as the gang counts. A launcher that is made when the workers
-    are ready is never there in time, and the workers wait for it.
+    A gang scheduler starts no pod until as many are there as the gang counts. A launcher that is made when the workers are
+    ready is never there in time; nor are the pods behind a `dependsOn`, a start in order, or the first pod of a StatefulSet.
+    Those that are there wait for them, and nothing runs.
 
-    Fix: leave launcherCreationPolicy out, or let minAvailable count the workers only.
+    Fix: have the pods made at once (no launcherCreationPolicy, `podManagementPolicy: Parallel`), or let the gang count those
+    that are (minAvailable, minMember).
 
-    Silent: jobs without a schedulingPolicy; gangs that do not need the launcher; counts that are filled in later.
+    Silent: jobs without a gang in view; gangs that do not need the pods that come later; counts that are filled in later;
+    pods that go to a scheduler which does not look at the gang; PodGroups to which pods of another object belong as well;
+    controllers that see to it (a LeaderWorkerSet's own gang counts the leader alone under LeaderReady).
 
     Bad: a gang of launcher and workers (run-mpijob)
         @@ spec:
@@ -38,6 +42,61 @@ def gang_deadlock(group: GroupView) -> Iterator[Finding]:
         ~ "2" => "3"
         @@ Worker:
         ~ replicas: 2 => replicas: 3
+    Bad: nodes that wait for the data (trainer-steps)
+            torch: {}
+        + podGroupPolicy:
+        +   coscheduling: {}  # <-
+    Bad: a task that waits for another (run-volcano)
+        ~ minAvailable: 3 => minAvailable: 3  # <-
+        @@ name: worker
+        - replicas: 2
+        + replicas: 2
+        + dependsOn:
+        +   name: [master]
+    Bad: the pods of a StatefulSet come one by one (run-statefulset)
+        ~ podManagementPolicy: Parallel => podManagementPolicy: OrderedReady  # <-
+        @@ template:
+            app: engine
+        +   scheduling.x-k8s.io/pod-group: engine
+        @@ resources:
+                        nvidia.com/gpu: 1
+        + ---
+        + apiVersion: scheduling.x-k8s.io/v1alpha1
+        + kind: PodGroup
+        + metadata:
+        +   name: engine
+        +   namespace: serving
+        + spec:
+        +   minMember: 2
+    Bad: replicated jobs in order (run-jobset-mpi)
+        - successPolicy:
+        + startupPolicy:
+        +   startupPolicyOrder: InOrder
+        + successPolicy:
+        @@ completions: 1
+          template:
+        +   metadata:
+        +     labels:
+        +       scheduling.x-k8s.io/pod-group: waves
+        @@ completions: 2
+          template:
+        +   metadata:
+        +     labels:
+        +       scheduling.x-k8s.io/pod-group: waves
+        @@ resources:
+                                nvidia.com/gpu: 1
+        + ---
+        + apiVersion: scheduling.x-k8s.io/v1alpha1
+        + kind: PodGroup
+        + metadata:
+        +   name: waves
+        +   namespace: ocean
+        + spec:
+        +   minMember: 3  # <-
+    Bad: a gang of more pods than there are (run-pytorchjob)
+          nprocPerNode: "1"
+        + runPolicy:
+        +   schedulingPolicy: {minAvailable: 5}  # <-
     Good: the workers only (run-mpijob)
         @@ spec:
         +   launcherCreationPolicy: WaitForWorkersReady
@@ -49,16 +108,63 @@ def gang_deadlock(group: GroupView) -> Iterator[Finding]:
     Good: no gang (run-mpijob)
         @@ spec:
         +   launcherCreationPolicy: WaitForWorkersReady
-    Source: kubeflow/mpi-operator@101db14 pkg/controller/podgroup.go
+    Good: one step needs no other (trainer-torch)
+            torch: {}
+        + podGroupPolicy:
+        +   coscheduling: {}
+    Good: all pods of a StatefulSet at once (run-statefulset)
+        @@ template:
+            app: engine
+        +   scheduling.x-k8s.io/pod-group: engine
+        @@ resources:
+                        nvidia.com/gpu: 1
+        + ---
+        + apiVersion: scheduling.x-k8s.io/v1alpha1
+        + kind: PodGroup
+        + metadata:
+        +   name: engine
+        +   namespace: serving
+        + spec:
+        +   minMember: 2
+    Good: a leader's own gang (run-leaderworkerset)
+        @@ spec:
+        +   startupPolicy: LeaderReady
+        @@ workerTemplate:
+          spec:
+        +   schedulerName: volcano
+    Good: the gang starts with the first task (run-volcano)
+        ~ minAvailable: 3 => minAvailable: 1
+        @@ name: worker
+        - replicas: 2
+        + replicas: 2
+        + dependsOn:
+        +   name: [master]
+    Source: kubeflow/mpi-operator@101db14 pkg/controller/podgroup.go; kubernetes-sigs/scheduler-plugins@40c0fee
+    pkg/coscheduling/core/core.go; kubeflow/trainer@dc7656a pkg/runtime/framework/plugins/{coscheduling,volcano};
+    volcano-sh/volcano@0a56ed3 pkg/scheduler/plugins/gang, pkg/scheduler/api/job_info.go, docs/design
+    task-launch-order-within-job.md; volcano-sh/volcano#2944; kubernetes/enhancements#6298
     """
-    if group.late is not None and not group.suspended:
-        yield Finding(
-            group.late[0],
-            "The launcher is made when the workers are ready and the gang counts it; the scheduler starts no worker "
-            "before the launcher is there.",
-            "Remove 'launcherCreationPolicy', or write a 'minAvailable' of the workers only.",
-            related=(Related(group.late[1], "The gang."),),
+    short = group.shortfall
+    if short is None or group.suspended:
+        return
+    gang, later = short.gang, short.later
+    if later is None:
+        said = f"The gang counts {gang.count} pods and only {short.there} are made; the scheduler starts none of them."
+    elif gang.count is None:
+        said = f"{later.said}, and the gang counts them all; the scheduler starts no pod before all are there."
+    else:
+        said = (
+            f"{later.said}, and the gang counts {gang.count} pods, of which {short.there} are there by then; the scheduler "
+            "starts none."
         )
+    fewer = gang.edit.format(there=short.there)
+    if later is None or (gang.place is not None and not later.edit):
+        assert gang.place is not None
+        related = (Related(later.place, "These pods come later."),) if later is not None else ()
+        yield Finding(gang.place, said, fewer, related=related)
+    else:
+        related = (Related(gang.place, "The gang."),) if gang.place is not None else ()
+        yield Finding(later.place, said, later.edit or fewer, related=related)
 
 
 @rule("RUN019", "scheduler-plugin-missing", Severity.WARNING, on=GroupView, yields_on_line=("RUN004", "DOC004"))
@@ -119,7 +225,7 @@ def scheduler_plugin_missing(group: GroupView) -> Iterator[Finding]:
                     break
 
 
-@rule("RUN020", "ordered-start", Severity.WARNING, on=GroupView)
+@rule("RUN020", "ordered-start", Severity.WARNING, on=GroupView, yields_to=("RUN011",))
 def ordered_start(group: GroupView) -> Iterator[Finding]:
     """Pods that wait for each other are made at the same time.
 

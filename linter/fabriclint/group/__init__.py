@@ -17,6 +17,7 @@ from fabriclint.workload import PodRole
 
 if TYPE_CHECKING:
     from fabriclint.finding import Place
+    from fabriclint.group.gang import Gang, Later, Shortfall
     from fabriclint.group.started import Started
     from fabriclint.pod import ContainerView, PodView, Variable
     from fabriclint.views import JobView
@@ -146,6 +147,16 @@ class RoleGroup:
     claims: tuple[str, ...] = ()
     #: Labels that the controller gives the pods, alike on all of them.
     given_labels: dict[str, Value] = field(default_factory=dict)
+    #: What keeps its pods away until others have come so far; None: they are made at once.
+    later: Later | None = None
+
+    @property
+    def at_once(self) -> int | Unknown:
+        """Pods of the role that are made without a wait for others."""
+        if self.later is None:
+            return self.all_pods
+        pods = self.all_pods
+        return self.later.at_once if isinstance(pods, Unknown) else min(self.later.at_once, pods)
 
     @property
     def all_pods(self) -> int | Unknown:
@@ -305,8 +316,8 @@ class GroupView:
     ordered: Place | None = None
     #: What plugins of the kind that this job does not name would make: a pattern of the name, and the plugin.
     unmade: tuple[tuple[str, str], ...] = ()
-    #: What makes pods only once others run, while a gang counts them all: where it is said, and where the gang is.
-    late: tuple[Place, Place] | None = None
+    #: Gangs of the kind's own making.
+    own_gangs: list[Gang] = field(default_factory=list)
 
     @property
     def workload(self) -> Workload:
@@ -423,6 +434,13 @@ class GroupView:
         from fabriclint.group.started import rendezvous
 
         return rendezvous(self)
+
+    @cached_property
+    def shortfall(self) -> Shortfall | None:
+        """A gang of its pods that is never complete, since some of them are made only when others run."""
+        from fabriclint.group.gang import shortfall
+
+        return shortfall(self)
 
     @cached_property
     def refusals(self) -> list[Refusal]:

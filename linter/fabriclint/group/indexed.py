@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.group.gang import Gang, Later, scheduled_by
+from fabriclint.group.injection import table
 from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
 from fabriclint.workload import PodRole
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from fabriclint.group.make import Making
     from fabriclint.pod import PodView, Variable
 
+#: How far the pods of a replicated job must have come before the next are made.
+_STATES = {"Ready": "are ready", "Complete": "have ended"}
+_WITHOUT_STEPS = "Remove the gang's policy, or do the earlier step in an init container and remove 'dependsOn'."
 #: What a Job gives its pods where the file does not.
 _OF_JOB = ("JOB_COMPLETION_INDEX",)
 
@@ -71,6 +76,7 @@ def _jobset(making: Making) -> GroupView:
             role.wins = "controller"
             role.overwritten = _overwritten(making, role)
         roles.append(role)
+    _in_order(making, roles)
     if making.job.workload.resolved is not None:
         making.data = {**making.data, "maker": making.data["resolved maker"]}
     return making.group(
@@ -85,7 +91,40 @@ def _jobset(making: Making) -> GroupView:
         ssh=any(p.by_ssh for p in making.job.pods),
         hides="Write 'publishNotReadyAddresses: true'." if hidden else None,
         hides_place=Place(publish) if hidden and publish is not None else None,
+        own_gangs=_policy_gangs(making, roles),
     )
+
+
+def _in_order(making: Making, roles: list[RoleGroup]) -> None:
+    """Replicated jobs that are made only when others are ready, or have ended."""
+    order = making.spec.at("startupPolicy", "startupPolicyOrder")
+    before: list[RoleGroup] = []
+    for role in roles:
+        owner = role.pod.site.owner
+        there = {r.name: r for r in before if r.all_pods != 0}
+        if isinstance(order, Scalar) and order.value == "InOrder" and there:
+            said = f"The pods of '{role.name}' are made when those of '{before[-1].name}' are ready"
+            role.later = Later(Place(order), said)
+        for entry in owner.mappings("dependsOn") if owner is not None else ():
+            first, state = entry.string("name"), entry.string("status")
+            if first in there and state in _STATES and role.later is None and owner is not None:
+                said = f"The pods of '{role.name}' are made when those of '{first}' {_STATES[state]}"
+                role.later = Later(Place(owner.fields["dependsOn"], on_key=True), said)
+        before.append(role)
+
+
+def _policy_gangs(making: Making, roles: list[RoleGroup]) -> list[Gang]:
+    """The gang of all pods that the controller of a TrainJob makes, where the runtime has a policy for one."""
+    workload = making.job.workload
+    runtime = getattr(workload.resolved, "runtime", None) if not workload.runtime_alone else workload.manifest
+    policies = runtime.root.mapping("spec", "podGroupPolicy") if runtime is not None else None
+    made: list[Gang] = []
+    for row in table()["pod groups"]:
+        node = policies.at(row["policy"]) if policies is not None and "policy" in row else None
+        if not isinstance(node, Mapping) or not all(scheduled_by(r, row) for r in roles if r.at_once != 0):
+            continue
+        made.append(Gang(roles, None, Place(node, on_key=True), _WITHOUT_STEPS))
+    return made
 
 
 def _added(role: RoleGroup) -> dict[str, str | Unknown | None]:
@@ -172,6 +211,8 @@ def _statefulset(making: Making) -> GroupView:
     made = _own_service(making, pod, text_or_unknown(making.spec, "serviceName"), hosts)
     if text_or_unknown(making.spec, "podManagementPolicy") in (None, "OrderedReady"):
         made.ordered = Place(making.spec.nearest("podManagementPolicy"), on_key=True)
+        said = "Each pod is made when the one before is ready"
+        made.roles[0].later = Later(made.ordered, said, 1, "Write 'podManagementPolicy: Parallel'.")
     return made
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.group.gang import Later
 from fabriclint.kinds import number
-from fabriclint.node import UNKNOWN, Unknown
+from fabriclint.node import UNKNOWN, Scalar, Unknown
 
 if TYPE_CHECKING:
     from fabriclint.group.make import Making
@@ -36,6 +38,10 @@ def group(making: Making) -> GroupView:
         hosts = Hosts(f"{name}-{{}}-{{}}", (copies, workers), (0, 1)) if isinstance(name, str) else None
         role = making.role(worker, "worker", workers, copies=copies, hosts=hosts)
         _inject(making, role, size, unique, copies)
+        start = spec.at("startupPolicy")
+        if isinstance(start, Scalar) and start.value == "LeaderReady":
+            said = "The workers are made when their leader is ready"
+            role.later = Later(Place(start), said, edit="Write 'startupPolicy: LeaderCreated'.")
         roles.append(role)
     subdomain: str | Unknown = UNKNOWN if unique or not isinstance(name, str) else name
     services: tuple[str, ...] = (name,) if isinstance(name, str) and not unique else ()

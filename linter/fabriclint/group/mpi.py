@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.group.gang import Later, policy_gangs
 from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown
 from fabriclint.workload import PodRole
@@ -49,6 +50,8 @@ def group(making: Making) -> GroupView:
         }
         making.inject(role, lambda _index, facts=facts: facts)
         roles.append(role)
+    if by_ssh:
+        _wait(spec, roles)
     services = (name,) if by_ssh and isinstance(name, str) else ()
     return making.group(
         roles,
@@ -59,22 +62,21 @@ def group(making: Making) -> GroupView:
         slots=slots if not isinstance(slots, Unknown) else UNKNOWN,
         restart=next((r.restart for r in roles if r.pod.role is PodRole.LAUNCHER), None),
         suspended=spec.true("runPolicy", "suspend"),
-        late=_late(spec, roles) if by_ssh else None,
+        own_gangs=policy_gangs(spec, roles),
         hides=None if as_worker else making.data.get("hides until ready"),
     )
 
 
-def _late(spec: Mapping, roles: list[RoleGroup]) -> tuple[Place, Place] | None:
-    """A launcher that is made after the workers run, in a gang that waits for it as well."""
-    policy, gang = spec.at("launcherCreationPolicy"), spec.mapping("runPolicy", "schedulingPolicy")
-    if gang is None or not isinstance(policy, Scalar) or policy.value != "WaitForWorkersReady":
-        return None
-    given = gang.at("minAvailable")
-    workers = sum(r.pods for r in roles if r.role == "worker" and isinstance(r.pods, int))
-    least = number(given, workers + 1)
-    if workers < 1 or isinstance(least, Unknown) or least <= workers:
-        return None
-    return Place(policy), Place(given if given is not None else gang, on_key=given is None)
+def _wait(spec: Mapping, roles: list[RoleGroup]) -> None:
+    """A launcher that is made when the workers are ready."""
+    policy = spec.at("launcherCreationPolicy")
+    if not isinstance(policy, Scalar) or policy.value != "WaitForWorkersReady":
+        return
+    workers = [r for r in roles if r.pod.role is not PodRole.LAUNCHER and isinstance(r.pods, int) and r.pods > 0]
+    for role in roles if workers else ():
+        if role.pod.role is PodRole.LAUNCHER:
+            edit = "Remove 'launcherCreationPolicy', or write a 'minAvailable' of the workers only."
+            role.later = Later(Place(policy), "The launcher is made when the workers are ready", edit=edit)
 
 
 def _main(making: Making, pod: PodView) -> ContainerView | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, Meeting, RoleGroup
+from fabriclint.group.gang import policy_gangs
 from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
 
@@ -45,6 +46,7 @@ def group(making: Making) -> GroupView:
         slots_place=_slots_place(making.spec),
         suspended=making.spec.true("runPolicy", "suspend"),
         meeting=_meeting(making.spec.mapping("elasticPolicy")),
+        own_gangs=policy_gangs(making.spec, roles) if making.spec.at("elasticPolicy") is None else [],
     )
 
 

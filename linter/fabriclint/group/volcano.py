@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.group.gang import Gang, Later
+from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Sequence, Unknown, open_value
 
 if TYPE_CHECKING:
     from fabriclint.group.make import Making
     from fabriclint.pod import PodView
 
+#: The scheduler to which the gang belongs.
+_SCHEDULERS = ("volcano",)
 #: Plugins that bring the Service's with them.
 _IMPLY_SVC = ("pytorch", "tensorflow", "mpi", "ray", "hcclrank")
 
@@ -57,8 +62,10 @@ def group(making: Making) -> GroupView:
         role = making.role(pod, task, pods, hosts=hosts, claims=claims)
         making.inject(role, _facts_of(facts, task))
         roles.append(role)
+    least = _depending(roles)
     return making.group(
         roles,
+        own_gangs=_gangs(making, roles, least),
         subdomain=name if svc else None,
         services=(name,) if svc and isinstance(name, str) else (),
         ssh=given["mpi"] is not None or given["ssh"] is not None,
@@ -66,6 +73,48 @@ def group(making: Making) -> GroupView:
         unmade=tuple((r["names"], r["plugin"]) for r in making.data["made by plugins"] if not _any(given, r["by"])),
         restart=str(node.value) if isinstance(node := spec.at("maxRetry"), Scalar) else None,
     )
+
+
+def _depending(roles: list[RoleGroup]) -> dict[str, int | Unknown]:
+    """The least number of pods of each task; those that wait for another task's are told so."""
+    least: dict[str, int | Unknown] = {}
+    for role in roles:
+        owner = role.pod.site.owner
+        given = owner.at("minAvailable") if owner is not None else None
+        least[role.name] = number(given, 0) if given is not None else role.pods
+    for role in roles:
+        owner = role.pod.site.owner
+        node = owner.at("dependsOn") if owner is not None else None
+        names = node.sequence("name") if node is not None else None
+        first = [i.text for i in names.items if isinstance(i, Scalar)] if names is not None else []
+        wanted = [isinstance(least.get(n), int) and least.get(n) != 0 for n in first]
+        either = node is not None and node.string("iteration") == "any"
+        if node is not None and wanted and (all(wanted) if either and len(wanted) > 1 else any(wanted)):
+            awaited = first[wanted.index(True)]
+            said = f"The pods of '{role.name}' are made when those of '{awaited}' run"
+            role.later = Later(Place(node, on_key=True), said)
+    return least
+
+
+def _gangs(making: Making, roles: list[RoleGroup], least: dict[str, int | Unknown]) -> list[Gang]:
+    """The gang of the job: of so many pods as it says; of each task's least, where that is no more."""
+    scheduler = making.spec.at("schedulerName")
+    if not making.job.pods or (isinstance(scheduler, Scalar) and scheduler.value not in (None, "", *_SCHEDULERS)):
+        return []
+    given = making.spec.at("minAvailable")
+    count: int | Unknown | None = number(given, 0) if isinstance(given, Scalar) and given.value is not None else 0
+    total = sum(n for n in least.values() if isinstance(n, int))
+    known = all(isinstance(n, int) for n in least.values())
+    if count == 0 or (known and isinstance(count, int) and count >= total):
+        count = None
+    members = [r for r in roles if least.get(r.name) != 0] if count is None else roles
+    place = Place(given) if given is not None else None
+    there = [r.at_once for r in roles]
+    edit = "Write a 'minAvailable' of no more pods than are made at once, for the whole job."
+    if all(isinstance(n, int) for n in there) and known:
+        fewer = min(sum(n for n in there if isinstance(n, int)), total - 1)
+        edit = f"Write 'minAvailable: {fewer}' for the whole job."
+    return [Gang(members, count, place, edit)]
 
 
 def _publishes(given: dict[str, str] | Unknown | None) -> bool:
