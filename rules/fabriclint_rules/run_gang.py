@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fabriclint.group import GroupView, RoleGroup
+from fabriclint.group import GroupView, RoleGroup, Unmade
+from fabriclint.pod import ContainerView
 from fabriclint.rule import Finding, Place, Related, Severity, rule
+
+#: A script gives a variable its value itself.
+_GIVEN = r"\b{name}\+?=|\b(read|for|mapfile|readarray|printf -v)\b[^\n;]*\b{name}\b"
 
 
 @rule("RUN011", "gang-deadlock", Severity.WARNING, on=GroupView, yields_on_line=("RUN016",))
@@ -171,13 +175,15 @@ def gang_deadlock(group: GroupView) -> Iterator[Finding]:
 def scheduler_plugin_missing(group: GroupView) -> Iterator[Finding]:
     """A start text that reads a plugin's variables stands in a job that names the plugin.
 
-    The scheduler's plugins set the list of hosts, the index and the master's address. Without the plugin the variable is
-    empty, and the launcher starts with no hosts, or every pod as the first.
+    A scheduler's plugins set the list of hosts, the index and the master's address. Without the plugin the variable is
+    empty and the file is missing, and the launcher starts with no hosts, or every pod as the first. The plugins belong to
+    Volcano's own Job: a job of another kind has none of it, also where Volcano schedules its pods.
 
-    Fix: name the plugin under `plugins`.
+    Fix: name the plugin under `plugins`; in a job of another kind, use what its controller sets.
 
-    Silent: variables that the file itself sets or the script assigns; env from objects that are not in view; plugins that
-    bring another with them; plugins that are filled in later.
+    Silent: variables that the file itself sets, the script assigns, asks for, or gives a default; env from objects that are
+    not in view; scripts that read another file in; plugins that bring another with them; plugins that are filled in later;
+    kinds whose controller is not known.
 
     Bad: the hosts of a task without svc (run-volcano)
         - plugins:
@@ -191,6 +197,22 @@ def scheduler_plugin_missing(group: GroupView) -> Iterator[Finding]:
         ~ pytorch: [--master=master, --worker=worker, --port=23456] => svc: []
         @@ name: worker
         ~ [python, train.py] => [sh, -c, "python train.py --at $MASTER_ADDR"]  # <-
+    Bad: a JobSet that Volcano schedules (run-jobset)
+        - containers:
+        + schedulerName: volcano
+        + containers:
+        ~ [python, forecast.py] => [sh, -c, "torchrun --nnodes=2 --node-rank=$VC_TASK_INDEX --master-addr=weather-ranks-0-0.weather forecast.py"]  # <-
+    Bad: a list of hosts in a PyTorchJob (run-pytorchjob)
+        @@ Master:
+        ~ [torchrun, train.py] => [bash, -c, "mpirun --host $VC_WORKER_HOSTS train"]  # <-
+    Bad: the plugin's file in an Indexed Job (run-indexed)
+        - command: ...
+        + command:
+        +   - bash
+        +   - -c
+        +   - |
+        +     first=$(head -n 1 /etc/volcano/map.host)  # <-
+        +     torchrun --nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-endpoint=$first:29500 map.py
     Good: the plugin is there (run-volcano)
         @@ name: worker
         ~ [python, train.py] => [sh, -c, "python train.py --at $MASTER_ADDR"]
@@ -201,28 +223,76 @@ def scheduler_plugin_missing(group: GroupView) -> Iterator[Finding]:
         ~ pytorch: [--master=master, --worker=worker, --port=23456] => svc: []
         @@ name: worker
         ~ [python, train.py] => [sh, -c, "MASTER_ADDR=speech-master-0.speech; python train.py --at $MASTER_ADDR"]
+    Good: one script for several kinds, with a default (run-jobset)
+        ~ [python, forecast.py] => [sh, -c, "python forecast.py --node ${VC_TASK_INDEX:-$JOB_COMPLETION_INDEX}"]
+    Good: the file sets it (run-pytorchjob)
+        @@ Worker:
+        - command: [torchrun, train.py]
+        + command: [sh, -c, "python train.py --node $VC_TASK_INDEX"]
+        + env:
+        +   - name: VC_TASK_INDEX
+        +     value: "1"
     Source: volcano-sh/volcano@0a56ed3 pkg/controllers/job/plugins
     """
+    if not group.unmade:
+        return
     for role in group.roles:
         for container in role.pod.main_containers:
-            text = container.start_text
-            if container.env.open:
+            if container.env.open or _sourced(container.start_text):
                 continue
-            for names, plugin in group.unmade:
-                for word in container.words:
-                    found = re.search(r"\$\{?(" + names + r")\b", word.text)
-                    name = found[1] if found is not None else ""
-                    if found is None or name in container.env or re.search(rf"\b{name}=|\bread\b.*{name}", text):
-                        continue
-                    if "source " in text or "\n. " in text or "; . " in text:
-                        continue
+            for unmade in group.unmade:
+                found = _read_of(container, unmade)
+                if found is not None:
+                    place, what, read = found
+                    who = f"the plugin '{unmade.plugin}'" + (f" of {unmade.maker}" if unmade.maker else "")
+                    lacks = "the job does not name that plugin"
+                    edit = f"Add '{unmade.plugin}: []' under 'plugins'."
+                    if unmade.maker:
+                        lacks = f"{group.maker} has no such plugins"
+                        edit = _instead(role, unmade, index=what.endswith("INDEX"))
+                    then = "the variable is empty" if read == "sets" else "there is no such file"
                     yield Finding(
-                        Place(word, within=found.span()),
-                        f"The start text reads '{name}', which the plugin '{plugin}' sets, and the job does not name that "
-                        "plugin; the variable is empty.",
-                        f"Add '{plugin}: []' under 'plugins'.",
+                        place, f"The start text reads '{what}', which {who} {read}, and {lacks}; {then}.", edit
                     )
-                    break
+
+
+def _sourced(text: str) -> bool:
+    """Whether a file that is not in view may set anything."""
+    return re.search(r"(^|[\n;&|({]\s*|\b(then|do|else)\s+)(source|\.|eval)\s", text) is not None
+
+
+def _read_of(container: ContainerView, unmade: Unmade) -> tuple[Place, str, str] | None:
+    """Where a start text reads a variable, or a file, that the plugin would make; what it is; what the plugin does with it."""
+    text = container.start_text
+    for word in container.words:
+        for found in re.finditer(r"\$(?:\{#?)?(" + unmade.names + r")(?![A-Za-z0-9_])(:?[-+=])?", word.text):
+            name = found[1]
+            if found[0].startswith("${") and found[found.re.groups]:
+                continue
+            if name in container.env or re.search(_GIVEN.format(name=name), text) or _asked(name, text):
+                continue
+            return Place(word, within=(found.start(), found.end(1))), name, "sets"
+        folder = re.escape(unmade.folder)
+        file = re.search(rf"(?<![\w/.-]){folder}/[\w.-]+", word.text) if folder else None
+        if file is None or re.search(rf"(>|\b(mkdir|tee|cp|mv)\b[^\n;|]*|-[efrs])\s*\"?{folder}", text) or "||" in text:
+            continue
+        paths = [m.string("mountPath") or "" for m in container.mounts]
+        if not container.mounts_open and not any(file[0].startswith(p) for p in paths if p.strip("/")):
+            return Place(word, within=file.span()), file[0], "writes"
+    return None
+
+
+def _asked(name: str, text: str) -> bool:
+    """Whether the script asks first if it has a value."""
+    return re.search(rf"-[nzv]\s+\"?\$?\{{?{name}\b|\$\{{{name}:?[-+=]", text) is not None
+
+
+def _instead(role: RoleGroup, unmade: Unmade, *, index: bool) -> str:
+    """What the pods have in place of another controller's variables."""
+    numbers = [n for n, v in role.injected.items() if v is None and re.search("INDEX|RANK|PROCESS_ID", n)]
+    if index:
+        return f"Use '{numbers[0]}', the pod's number." if numbers else "The pod's number ends its host name."
+    return "Name the pods of this job by the names that they have here."
 
 
 @rule("RUN020", "ordered-start", Severity.WARNING, on=GroupView, yields_to=("RUN011",))

@@ -157,7 +157,7 @@ def _by_rank(group: GroupView) -> Iterator[Finding]:
         if main is None or main.invocation.certainty <= Certainty.MAYBE or started.launch.open:
             continue
         names, where = ungiven(started)
-        names = [n for n in names if not any(re.fullmatch(pattern, n) for pattern, _ in group.unmade)]
+        names = [n for n in names if not any(re.fullmatch(u.names, n) for u in group.unmade)]
         launcher = main.launchers[-1]
         if names:
             listed = " and ".join(f"'{n}'" for n in names)

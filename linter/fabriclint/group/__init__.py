@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabriclint.views import JobView
     from fabriclint.workload import Workload
 
-__all__ = ["GroupView", "Hosts", "Meeting", "Refusal", "RoleGroup", "Value", "group_of"]
+__all__ = ["GroupView", "Hosts", "Meeting", "Refusal", "RoleGroup", "Unmade", "Value", "group_of"]
 
 #: A variable's value: a text; None where it differs from pod to pod; UNKNOWN where the files do not tell.
 Value: TypeAlias = "str | Unknown | None"
@@ -92,6 +92,19 @@ class Refusal:
     then: str
     edit: str
     warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unmade:
+    """What a plugin would make for a start text, and does not: variables, by a pattern, and files below a folder.
+
+    `maker`: the controller whose plugin it is, where that is not the job's own.
+    """
+
+    names: str
+    plugin: str
+    folder: str = ""
+    maker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +327,8 @@ class GroupView:
     meeting: Meeting | None = None
     #: Where it is said, or left unsaid, that each pod is made only when the one before is ready; None: all at once.
     ordered: Place | None = None
-    #: What plugins of the kind that this job does not name would make: a pattern of the name, and the plugin.
-    unmade: tuple[tuple[str, str], ...] = ()
+    #: What plugins would make that this job does not name, or that are another controller's.
+    unmade: tuple[Unmade, ...] = ()
     #: Gangs of the kind's own making.
     own_gangs: list[Gang] = field(default_factory=list)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from fabriclint.group import GroupView, RoleGroup, Value
+from fabriclint.group import GroupView, RoleGroup, Unmade, Value
 from fabriclint.group.injection import Facts, table, text, variables
 from fabriclint.node import UNKNOWN, Mapping, Unknown, open_value
 from fabriclint.pod import ContainerView, PodView
@@ -64,7 +64,18 @@ class Making:
         more.setdefault("sure_names", bool(self.data.get("sure names")))
         more.setdefault("known", True)
         more.setdefault("hides", self.data.get("hides until ready"))
+        more.setdefault("unmade", _of_others(self.data))
         return GroupView(self.job, roles, self.data.get("maker", "the controller"), **more)
+
+
+def _of_others(data: dict[str, Any]) -> tuple[Unmade, ...]:
+    """What only another controller's plugins make: a job of this mechanism has none of it."""
+    return tuple(
+        Unmade(row["names"], row["plugin"], row.get("folder", ""), other["maker"])
+        for other in table()["mechanisms"].values()
+        for row in other.get("made by plugins", ())
+        if row.get("nobody else") and "made by plugins" not in data
+    )
 
 
 def make(job: JobView) -> GroupView:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.finding import Place
-from fabriclint.group import GroupView, Hosts, RoleGroup
+from fabriclint.group import GroupView, Hosts, RoleGroup, Unmade
 from fabriclint.group.gang import Gang, Later
 from fabriclint.kinds import number
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Sequence, Unknown, open_value
@@ -70,7 +70,11 @@ def group(making: Making) -> GroupView:
         services=(name,) if svc and isinstance(name, str) else (),
         ssh=given["mpi"] is not None or given["ssh"] is not None,
         hides=making.data["hides until ready"] if svc and not _publishes(given["svc"]) else None,
-        unmade=tuple((r["names"], r["plugin"]) for r in making.data["made by plugins"] if not _any(given, r["by"])),
+        unmade=tuple(
+            Unmade(r["names"], r["plugin"], r.get("folder", ""))
+            for r in making.data["made by plugins"]
+            if not _any(given, r["by"])
+        ),
         restart=str(node.value) if isinstance(node := spec.at("maxRetry"), Scalar) else None,
     )
 
