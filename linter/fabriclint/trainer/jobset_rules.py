@@ -125,6 +125,7 @@ def _order(jobs: list[Mapping]) -> Iterator[Reason]:
             continue
         if index == 0:
             yield _say(listed, f"'{name}' is the first replicated job and has 'dependsOn'", "J3")
+            continue  # nothing can stand before it: the edit is to take 'dependsOn' away
         for item in listed.items:
             wanted = _plain(item.at("name"))
             if wanted is not None and wanted not in before:
@@ -192,7 +193,7 @@ def _coordinator(root: Mapping, spec: Mapping, jobs: list[Mapping]) -> Iterator[
         return  # made of generateName, or by a template
     endpoint = f"{own}-{name}-{index}-{pod}.{spec.string('network', 'subdomain') or own}"
     if len(endpoint) > _LONGEST or not _LABEL_VALUE.fullmatch(endpoint):
-        yield _say(block, f"The coordinator's host '{endpoint}' is no label value of {_LONGEST} characters", "J5")
+        yield _say(block.nearest("replicatedJob"), f"The coordinator's host '{endpoint}' is no label value of {_LONGEST} characters", "J5")
 
 
 def _claims(root: Mapping, spec: Mapping, jobs: list[Mapping]) -> Iterator[Reason]:
