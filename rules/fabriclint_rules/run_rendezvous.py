@@ -52,13 +52,14 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
     resolve, and every rank but the first waits until it times out. The same holds for the hosts that mpirun, a hostfile
     or `ray start --address` name. A Service must select the job's pods, and, when it is not headless, carry the port.
     torchrun with `--rdzv-backend=c10d` and no endpoint, or with `--standalone`, meets at localhost: each node waits for
-    the others by itself.
+    the others by itself. So do deepspeed's ranks where the hostfile that it is told of is one that nothing makes: that of
+    an MPIJob is in no other kind's pods.
 
     Fix: write the name that the controller makes; the help has it.
 
     Silent: Services that are not in view, or that may lead to other pods (a store of their own); names that do not
     look like this job's; addresses that the controller writes, or that come from a field of the pod or a ConfigMap; open
-    values; jobs of one pod; a Service of the user's own, not in view, that is to carry the pods' names; the hosts of an
+    values; jobs of one pod; hostfiles that a mount, the start text or the image may bring; a Service of the user's own, not in view, that is to carry the pods' names; the hosts of an
     MPIJob below its Service (a bare worker name is a note).
 
     Bad: a JobSet's pod by its bare host name (run-jobset)
@@ -95,6 +96,12 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
         +     reduce-worker-2.reduce slots=1  # <-
         +     EOF
         +     mpirun -np 2 --hostfile /tmp/hosts ./reduce
+    Bad: an MPIJob's hostfile in a PyTorchJob (run-pytorchjob)
+        @@ Master:
+        ~ [torchrun, train.py] => [deepspeed, --hostfile=/etc/mpi/hostfile, train.py]  # <-
+    Bad: deepspeed in each pod, and no hostfile (run-pytorchjob)
+        @@ Worker:
+        ~ [torchrun, train.py] => [deepspeed, train.py]  # <-
     Bad: c10d without endpoint (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, forecast.py]  # <-
     Good: the first pod below the JobSet's subdomain, as public JobSets name it (run-jobset)
@@ -107,11 +114,24 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
     Good: etcd for an elastic PyTorchJob, as in public jobs on EFA (near-workers)
         ~ rdzvBackend: c10d => rdzvBackend: etcd-v2
         ~ rdzvHost: stars-worker-0 => rdzvHost: etcd
+    Good: a hostfile that a volume brings (run-pytorchjob)
+        @@ Master:
+        ~ [torchrun, train.py] => [deepspeed, --hostfile=/etc/mpi/hostfile, train.py]
+              resources:
+                limits:
+                  nvidia.com/gpu: 1
+        +     volumeMounts:
+        +       - name: hosts
+        +         mountPath: /etc/mpi
+        + volumes:
+        +   - name: hosts
+        +     configMap:
+        +       name: hosts-of-captions
     Good: c10d with an endpoint (pod-job)
         ~ "--rdzv-endpoint=train-0.train:29500" => "--rdzv-endpoint=train-0.train"
     Good: the hosts of an MPIJob by their whole names (run-mpijob)
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "2", --host, "reduce-worker-0.reduce.bench.svc,reduce-worker-1.reduce.bench.svc", ./reduce]
-    Source: torch 2.15.0 distributed/run.py, elastic/rendezvous; kubernetes-sigs/jobset@f22e565 pkg/controllers;
+    Source: torch 2.15.0 distributed/run.py, elastic/rendezvous; deepspeed 0.19 launcher/runner.py; kubernetes-sigs/jobset@f22e565 pkg/controllers;
     kubeflow/trainer@c77ee3f pkg/controller.v1; kubeflow/mpi-operator@101db14 pkg/controller;
     kubernetes/kubernetes@0370912 pkg/controller/endpointslice
     """
@@ -119,7 +139,7 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
         return
     findings: dict[tuple[str, str], Finding] = {}
     addresses = list(_addresses(group))
-    for found in (*_named(group, addresses), *_through(group, addresses), *_local(group)):
+    for found in (*_named(group, addresses), *_through(group, addresses), *_local(group), *_unlisted(group)):
         key = (found.message, str(found.severity))
         same = findings.get(key)
         if same is None:
@@ -482,6 +502,24 @@ def _local(group: GroupView) -> Iterator[Finding]:
         if right:
             edit += f" The first pod is {right}."
         yield Finding(place, f"{what}; every node waits for the others by itself.", edit, Severity.ERROR)
+
+
+def _unlisted(group: GroupView) -> Iterator[Finding]:
+    """Launchers that read their hosts from a file which nothing in the job makes."""
+    from fabriclint.group.host_lists import unmade_lists
+
+    for found in unmade_lists(group):
+        then = "finds no file and ends" if found.ends else "finds no file and starts ranks in its own pod alone"
+        family = "deepspeed" if found.launcher.family == "deepspeed" else "mpirun"
+        if found.named:
+            says = f"{family} is to read its hosts from '{found.path}', which only {found.made_by} is given; it {then}."
+        else:
+            says = f"deepspeed is told of no hosts and looks for '{found.path}', which nothing here makes; it {then}."
+        folder = found.path.rpartition("/")[0]
+        edit = f"Mount a file with a line 'HOST slots=N' for each pod at '{folder}'{found.other_way}"
+        if group.gives_address and family == "deepspeed":
+            edit = f"Start each pod's ranks with torchrun, which reads what {group.maker} sets"
+        yield Finding(found.place, says, f"{edit}.", Severity.WARNING)
 
 
 def _beside_words(group: GroupView, started: Started, launcher: Launcher) -> Place | None:

@@ -131,3 +131,65 @@ def test_the_controllers_own_value_by_a_field_is_no_news(name: str, path: str) -
 def test_another_field_in_the_place_of_the_controllers_value_is_a_note() -> None:
     said = told(grouped("LWS_WORKER_INDEX", "metadata.name"), "RUN017")
     assert {(f[0], f[1]) for f in said} == {("RUN017", "note")}
+
+
+def pytorch(command: str, more: str = "") -> str:
+    """The PyTorchJob with another command in its Master, and more of that container's own YAML."""
+    text = (BASES / "run-pytorchjob.yaml").read_text()
+    added = "".join(f"\n              {line}" for line in more.split("\n") if line)
+    return text.replace("command: [torchrun, train.py]", f"command: {command}{added}", 1)
+
+
+HOSTS_MAY_BE_THERE = {
+    "a volume at its folder": pytorch(
+        "[deepspeed, --hostfile=/etc/mpi/hostfile, train.py]", "volumeMounts:\n  - {name: hosts, mountPath: /etc/mpi}"
+    ),
+    "a volume above it": pytorch(
+        "[deepspeed, --hostfile=/etc/mpi/hostfile, train.py]", "volumeMounts:\n  - {name: hosts, mountPath: /etc}"
+    ),
+    "mounts of a template": pytorch(
+        "[deepspeed, --hostfile=/etc/mpi/hostfile, train.py]", "volumeMounts: '{{ mounts }}'"
+    ),
+    "the script writes it": pytorch(
+        "[bash, -c, 'mkdir -p /etc/mpi; python hosts.py > /etc/mpi/hostfile; deepspeed --hostfile=/etc/mpi/hostfile train.py']"
+    ),
+    "a program of the user's own runs first": pytorch(
+        "[bash, -c, './prepare.sh && deepspeed --hostfile=/etc/mpi/hostfile train.py']"
+    ),
+    "the image may bring a list of its own": pytorch("[deepspeed, --hostfile=/workspace/hostfile, train.py]"),
+    "a path from a variable": pytorch("[bash, -c, 'deepspeed --hostfile=$HOSTS train.py']"),
+    "the image's own program": pytorch("[torchrun, train.py]").replace("command: [torchrun", "args: [deepspeed", 1),
+    "a hook writes it": pytorch(
+        "[deepspeed, --hostfile=/etc/mpi/hostfile, train.py]",
+        "lifecycle:\n  postStart:\n    exec: {command: [write-hosts, /etc/mpi]}",
+    ),
+    "deepspeed in the one master": pytorch("[deepspeed, train.py]"),
+    "another launcher behind deepspeed": base(
+        "run-pytorchjob", ("[torchrun, train.py]", "[deepspeed, --launcher=slurm, train.py]")
+    ),
+    "an MPIJob is given it": base(
+        "run-mpijob", ("[mpirun,", "[deepspeed, --hostfile=/etc/mpi/hostfile, train.py]  # [")
+    ),
+    "an MPIJob's image may link deepspeed's own place to it": base(
+        "run-mpijob", ("[mpirun,", "[deepspeed, train.py]  # [")
+    ),
+    "pods that serve each by themselves": base("run-statefulset", ("[torchrun,", "[deepspeed, serve.py]  # [")),
+}
+
+
+@pytest.mark.parametrize("text", HOSTS_MAY_BE_THERE.values(), ids=HOSTS_MAY_BE_THERE.keys())
+def test_a_hostfile_that_may_be_there_is_no_fault(text: str) -> None:
+    assert "deepspeed" in text
+    assert [f for f in told(text, "RUN001") if f[1] != "note"] == []
+
+
+def test_a_hostfile_that_no_controller_makes_is_told_with_the_way_out() -> None:
+    ((_, severity, _, message, help),) = told(pytorch("[deepspeed, --hostfile, /etc/mpi/hostfile, train.py]"), "RUN001")
+    assert severity == "warning"
+    assert message.endswith("which only an MPIJob is given; it finds no file and starts ranks in its own pod alone.")
+    assert help == "Start each pod's ranks with torchrun, which reads what the training-operator sets."
+
+
+def test_several_nodes_without_hosts_end_deepspeed() -> None:
+    said = told(pytorch("[deepspeed, --num_nodes=4, --hostfile=/etc/mpi/hostfile, train.py]"), "RUN001")
+    assert [f[3].rpartition("; ")[2] for f in said] == ["it finds no file and ends."]
