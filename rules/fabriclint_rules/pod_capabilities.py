@@ -9,6 +9,7 @@ from fabriclint.pod import ContainerView, PodView, WorkerPod
 from fabriclint.rule import Finding, Fix, Place, Related, SetValue, Severity, rule
 from fabriclint.schema.suggest import nearest
 from fabriclint.views import JobView
+from fabriclint.workload import PodRole
 from fabriclint_rules.alike import once
 from fabriclint_rules.attachment import asked, family, merged_elsewhere, only_probes
 from fabriclint_rules.pod_mending import add_capability, carries_security, stands_in_trainjob
@@ -47,14 +48,17 @@ def _moves_gpu_memory_by_nixl(container: ContainerView) -> bool:
 def _generic_severity(pod: PodView, worker: ContainerView) -> Severity:
     table = pods()
     sort = _sort_of(worker)
-    if only_probes(worker):
+    moves = _moves_gpu_memory_by_nixl(worker)
+    # The ranks of one node meet without the fabric; an engine may move its memory over it to another job.
+    alone = pod.role is PodRole.WORKER and pod.multi_node is False and not moves
+    if only_probes(worker) or alone:
         return Severity.NOTE
     if sort in table["ipc_lock_warned"]:
         return Severity.WARNING
     more = table["ipc_lock_warned_with"]
     if sort in more["azure"] and _on_azure(pod):
         return Severity.WARNING
-    if sort in more["nixl"] and _moves_gpu_memory_by_nixl(worker):
+    if sort in more["nixl"] and moves:
         return Severity.WARNING
     return Severity.NOTE
 
@@ -64,8 +68,9 @@ def _severity(pod: PodView, worker: ContainerView) -> Severity:
     by_contract = named in pods()["ipc_lock_contract"] if named else True
     if pod.contract != "aicr" or not by_contract:
         return _generic_severity(pod, worker)
-    # On one node the fabric is not used, whatever the pod may lock.
-    return Severity.WARNING if pod.multi_node is False else Severity.ERROR
+    # On one node the fabric is not used, whatever the pod may lock; EKS's node images lift the limit for containers.
+    lifted = named in pods()["ipc_lock_lifted"]
+    return Severity.WARNING if lifted or pod.multi_node is False else Severity.ERROR
 
 
 @rule(
@@ -85,8 +90,9 @@ def missing_ipc_lock(job: JobView) -> Iterator[Finding]:
     Fix: add IPC_LOCK to the container's `securityContext.capabilities.add`; a TrainJob does it in a runtimePatches
     entry for the container.
 
-    Silent: privileged containers, ALL. A note only, under the generic contract, where providers lift the limit for
-    every container or their own samples go without: EFA, GKE's fabrics, CoreWeave's and SR-IOV's `rdma/ib`.
+    Silent: privileged containers, ALL. Under AICR's contract a warning for EFA, since the node images of EKS lift the
+    limit. A note only, under the generic contract, where providers lift it for every container or their own samples go
+    without: EFA, GKE's fabrics, CoreWeave's and SR-IOV's `rdma/ib`; and for jobs on one node, which register nothing.
 
     Bad: a shared RDMA device and no capability (pod-mpijob)
           - name: worker  # <-
@@ -112,13 +118,18 @@ def missing_ipc_lock(job: JobView) -> Iterator[Finding]:
     yield from once(job, _without_lock)
 
 
-def _without_lock(pod: PodView) -> Iterator[Finding]:
+def missing_lock(pod: PodView) -> Severity | None:
+    """How heavy it is that a pod's worker may not lock memory; None where it may, or need not."""
     worker = pod.worker
     if worker is None or not _attached(pod) or worker.has_capability(_LOCK) or worker.capabilities_open:
+        return None
+    return None if merged_elsewhere(pod) else _severity(pod, worker)
+
+
+def _without_lock(pod: PodView) -> Iterator[Finding]:
+    worker, severity = pod.worker, missing_lock(pod)
+    if worker is None or severity is None:
         return
-    if merged_elsewhere(pod):
-        return
-    severity = _severity(pod, worker)
     by_contract = severity is not _generic_severity(pod, worker)
     help = f"Add {_LOCK} to securityContext.capabilities.add of this container."
     if stands_in_trainjob(worker):
@@ -225,7 +236,8 @@ def capability_spelling(pod: WorkerPod) -> Iterator[Finding]:
 
     Fix: write IPC_LOCK in the worker's securityContext.capabilities.add.
 
-    Silent: ALL, names that are right.
+    Silent: ALL, names that are right. In a privileged container, which has every capability by itself, a wrong name is a
+    warning.
 
     Bad: with a dash (pod-jobset)
         ~ add: [IPC_LOCK] => add: [IPC-LOCK]  # <-
@@ -243,7 +255,7 @@ def capability_spelling(pod: WorkerPod) -> Iterator[Finding]:
         return
     for container in pod.containers:
         for capability in container.added_capabilities:
-            yield from _spelt(pod, capability)
+            yield from _spelt(pod, container, capability)
     wrong = pod.spec.at("securityContext", "capabilities")
     if wrong is not None:
         yield pod.finding(
@@ -255,7 +267,7 @@ def capability_spelling(pod: WorkerPod) -> Iterator[Finding]:
     yield from _elsewhere(pod, worker)
 
 
-def _spelt(pod: PodView, capability: Scalar) -> Iterator[Finding]:
+def _spelt(pod: PodView, container: ContainerView, capability: Scalar) -> Iterator[Finding]:
     text = capability.text
     if open_value(text) or not text:
         return
@@ -275,10 +287,13 @@ def _spelt(pod: PodView, capability: Scalar) -> Iterator[Finding]:
     right = bare if bare in known else nearest(bare, known)
     if right is None:
         return
+    # A privileged container has every capability by itself: runc passes over the unknown name, crun does not.
+    then = "crun refuses the container" if container.privileged else "the container is not created, or lacks it"
     yield pod.finding(
         Place(capability),
-        f"The capability '{text}' is not spelt as Kubernetes does; the container is not created, or lacks it.",
+        f"The capability '{text}' is not spelt as Kubernetes does; {then}.",
         help=f"Write '{right}'.",
+        severity=Severity.WARNING if container.privileged else Severity.ERROR,
         fix=Fix(f"write {right}", (SetValue(capability, right),)),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,8 @@ def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
         elif fault.kind == "required":
             help_text = f"Add '{fault.path[-1]}'."
         elif fault.kind == "unknown-field":
-            help_text = "Remove the field, or write the one that was meant."
+            known = _known_of(manifest) if fault.path[0] != "metadata" else ""
+            help_text = f"Remove the field, or write the one that was meant{known}."
         if fault.older is not None:
             if fault.suggestion is None:
                 what = (
@@ -109,6 +111,15 @@ def schema_violation(manifest: Manifest, settings: Any) -> Iterator[Finding]:
         yield Finding(_place(fault), message, help=help_text, severity=severity, fix=fix)
     if not manifest.partial:
         yield from _empty_resources(manifest)
+
+
+def _known_of(manifest: Manifest) -> str:
+    """Of which release the fields of an operator's kind are known: a later one may have more."""
+    from fabriclint_schemas.load import releases_of
+
+    found = releases_of(manifest.group, manifest.kind, manifest.version)
+    origin = re.match(r"[^/]+/([^@]+)@\w+ \((v[\d.]+\d)\)", found[-1].origin) if found else None
+    return f"; the fields of {origin[1]} {origin[2]} are known here" if origin is not None else ""
 
 
 def _misplaced(fault: SchemaFault) -> bool:

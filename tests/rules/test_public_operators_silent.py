@@ -193,3 +193,21 @@ def test_a_hostfile_that_no_controller_makes_is_told_with_the_way_out() -> None:
 def test_several_nodes_without_hosts_end_deepspeed() -> None:
     said = told(pytorch("[deepspeed, --num_nodes=4, --hostfile=/etc/mpi/hostfile, train.py]"), "RUN001")
     assert [f[3].rpartition("; ")[2] for f in said] == ["it finds no file and ends."]
+
+
+def test_a_field_that_a_later_operator_may_know_is_told_with_the_release_that_is_known() -> None:
+    text = (BASES / "run-raycluster.yaml").read_text().replace("\nspec:\n", "\nspec:\n  quarantine: true\n", 1)
+    ((*_, help),) = told(text, "DOC005")
+    assert help.startswith("Remove the field, or write the one that was meant; the fields of kuberay v1.")
+
+
+@pytest.mark.parametrize(("kind", "said"), [("run-mpijob", "in an MPIJob;"), ("run-jobset", "in a JobSet;")])
+def test_a_kind_has_its_article(kind: str, said: str) -> None:
+    text = (BASES / f"{kind}.yaml").read_text().replace("\nspec:\n", "\nspec:\n  quarantine: true\n", 1)
+    assert [said in f[3] for f in told(text, "DOC005")] == [True]
+
+
+@pytest.mark.parametrize(("privileged", "severity"), [("true", "warning"), ("false", "error")])
+def test_a_misspelt_capability_costs_a_privileged_container_nothing_with_runc(privileged: str, severity: str) -> None:
+    context = f"securityContext:\n  privileged: {privileged}\n  capabilities: {{add: [CAP_SYS_ADMIN]}}"
+    assert [f[1] for f in told(pytorch("[torchrun, train.py]", context), "POD005")] == [severity]

@@ -32,6 +32,8 @@ _ONLY_WARNED = ("env", "ports", "tolerations", "imagePullSecrets", "hostAliases"
 _TIME = re.compile(
     r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]){2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
+#: Kinds whose names are spoken with a vowel first: an InferenceService, an MPIJob (its letters), but a NIMService.
+_VOWEL = re.compile(r"[AEIO]|[FHLMNRSX][B-DF-HJ-NP-TV-Z]")
 _REFUSES = "the API server refuses the object"
 
 
@@ -106,6 +108,7 @@ class Walk:
     def __init__(self, schema: Schema, kind: str, *, core: bool = False) -> None:
         self.schema = schema
         self.kind = kind
+        self.a_kind = f"{'an' if _VOWEL.match(kind) else 'a'} {kind}"
         self.core = core
         self.faults: list[SchemaFault] = []
         #: schemas from the root to the place in hand, with the key that led to each
@@ -155,7 +158,7 @@ class Walk:
                 "type",
                 node,
                 path,
-                f"'{where}' is {got} ('{_short(node.text)}') where a {self.kind} takes {_TYPE_WORDS[wanted]}; {_REFUSES}.",
+                f"'{where}' is {got} ('{_short(node.text)}') where {self.a_kind} takes {_TYPE_WORDS[wanted]}; {_REFUSES}.",
                 value=value,
             )
             return
@@ -214,7 +217,7 @@ class Walk:
                     "pattern",
                     node,
                     path,
-                    f"'{_short(value)}' in '{where}' has not the form that a {self.kind} takes there; {_REFUSES}.",
+                    f"'{_short(value)}' in '{where}' has not the form that {self.a_kind} takes there; {_REFUSES}.",
                     value=value,
                 )
                 return
@@ -247,7 +250,7 @@ class Walk:
         if schema.get("x-kubernetes-int-or-string") or wanted not in (None, "object"):
             if not _has_template(node):
                 word = _TYPE_WORDS.get(str(wanted), "a number or a string")
-                text = f"'{dotted(path)}' is a mapping where a {self.kind} takes {word}; {_REFUSES}."
+                text = f"'{dotted(path)}' is a mapping where {self.a_kind} takes {word}; {_REFUSES}."
                 self._say("type", node, path, text)
             return
         properties: dict[str, Schema] = schema.get("properties", {})
@@ -271,7 +274,7 @@ class Walk:
             if not _present(node.fields.get(name)) and not _has_template(node):
                 default = properties.get(name, {}).get("default")
                 if default is None and not _filled_in(self.kind, path, name):
-                    text = f"'{dotted((*path, name))}' is missing, and a {self.kind} requires it; {_REFUSES}."
+                    text = f"'{dotted((*path, name))}' is missing, and {self.a_kind} requires it; {_REFUSES}."
                     self._say("required", node, (*path, name), text)
         count = len(node.fields)
         low, high = schema.get("minProperties"), schema.get("maxProperties")
@@ -288,13 +291,13 @@ class Walk:
         near = nearest(key, properties)
         if near is not None and near in parent.fields:
             near = None
-        holder = f"'{dotted(path)}'" if path else f"a {self.kind}"
+        holder = f"'{dotted(path)}'" if path else self.a_kind
         if target is not None and (near is None or key == target[-1]):
             text = f"'{key}' is no field of {holder}: it belongs at '{dotted(target)}'; {_REFUSES}."
         elif near is not None:
             text = f"'{key}' is no field of {holder}: '{near}' is; {_REFUSES}."
         else:
-            text = f"'{key}' is no field of {holder} in a {self.kind}; {_REFUSES}."
+            text = f"'{key}' is no field of {holder} in {self.a_kind}; {_REFUSES}."
         self._say("unknown-field", below, (*path, key), text, suggestion=near, moves_to=target)
 
     def _elsewhere(
@@ -335,7 +338,7 @@ class Walk:
         wanted = schema.get("type")
         if schema.get("x-kubernetes-int-or-string") or wanted not in (None, "array"):
             word = _TYPE_WORDS.get(str(wanted), "a number or a string")
-            self._say("type", node, path, f"'{dotted(path)}' is a list where a {self.kind} takes {word}; {_REFUSES}.")
+            self._say("type", node, path, f"'{dotted(path)}' is a list where {self.a_kind} takes {word}; {_REFUSES}.")
             return
         items: Schema = schema.get("items", {})
         self.trail.append((path[-1] if path else None, schema))
