@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fabriclint.config import BaselineError
-from fabriclint.disk import exists, real
+from fabriclint.disk import contents, exists, real
 from fabriclint.report.model import Notification, Report, ReportedFinding, Suppression
 
 DEFAULT_FILE = ".fabriclint-baseline.json"
@@ -34,7 +34,7 @@ class Entry:
 def read_baseline(path: Path) -> tuple[Entry, ...]:
     """The entries of a baseline file. Raises BaselineError."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        data = json.loads(contents(path).decode("utf-8-sig"))
     except OSError as error:
         way = "run 'fabriclint baseline create' to make one"
         raise BaselineError(f"{path}: The baseline cannot be read ({error.strerror or error}); {way}.") from None

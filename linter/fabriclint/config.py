@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fabriclint.config_file import ConfigError, ConfigFile, read_config_file
-from fabriclint.disk import exists, is_file, is_folder, is_link, real
+from fabriclint.disk import contents, exists, is_file, is_folder, is_link, real
 
 __all__ = [
     "DEFAULT_TRAINER",
@@ -152,7 +152,7 @@ def find_config(start: Path) -> Path | None:
 def _has_table(project: Path) -> bool:
     """Whether a pyproject.toml has our table; one that cannot be read may have it."""
     try:
-        text = project.read_text(encoding="utf-8", errors="replace")
+        text = contents(project).decode("utf-8", "replace")
     except OSError:
         return True
     if "fabriclint" not in text:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fabriclint.disk import contents
+
 #: A line behind the first document that holds anything but a comment, or a separator.
 _TEXT = re.compile(r"^(?!\.\.\.[ \t]*\r?$)[ \t]*([^\s#].*)", re.MULTILINE)
 
@@ -44,7 +46,7 @@ class ConfigFile:
 def read_config_file(path: Path, shown: str) -> ConfigFile:
     """Read `.fabriclint.yaml`, or the table of a pyproject.toml. Raises ConfigError."""
     try:
-        data = path.read_bytes()
+        data = contents(path)
     except OSError as error:
         raise ConfigError(f"{shown}: The configuration cannot be read: {error.strerror or error}.") from None
     return _toml(data, shown) if path.suffix == ".toml" else _yaml(data, shown)

@@ -1,13 +1,15 @@
 """Which files are read: those given by name, and the YAML and JSON files below the given folders."""
 
 # os.path keeps a path as the user wrote it and follows no link.
-# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH114, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH114, PTH118, PTH120
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from fabriclint.disk import contents, is_device
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -68,28 +70,13 @@ def discover(
         if os.path.isdir(path):
             for item in _walk(path, excluded):
                 found.setdefault(item.uri, item)
-        elif os.path.exists(path) and not _endless(path):
+        elif os.path.exists(path) and not is_device(path):
             found[_uri(path)] = Found(_uri(path), path, None, True)
         else:
             uri = _uri(path)
             found[uri] = Found(uri, path, _unusable(path, uri), True)
     for uri in sorted(found):
         yield found[uri]
-
-
-def _endless(path: str) -> bool:
-    """Whether it is a device that never ends, as /dev/zero; a terminal, a pipe and /dev/null do."""
-    if path == os.devnull:
-        return False
-    import stat
-
-    if not stat.S_ISCHR(os.stat(path).st_mode):
-        return False
-    try:
-        with open(path, "rb") as device:
-            return not device.isatty()
-    except OSError:
-        return False  # reading it says why
 
 
 def _unusable(path: str, uri: str) -> str:
@@ -135,8 +122,8 @@ def _readable(lines: list[str]) -> Iterator[str]:
 
 def _ignore_file(folder: str, name: str = ".gitignore") -> list[_Ignore]:
     try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as lines:
-            return _patterns(folder, lines.read().splitlines())
+        lines = contents(os.path.join(folder, name)).decode("utf-8", "replace")
+        return _patterns(folder, lines.splitlines())
     except OSError:
         return []
 

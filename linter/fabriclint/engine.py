@@ -6,12 +6,14 @@ A rule that raises becomes a notification; the rest of the run goes on.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabriclint.disk import contents
 from fabriclint.document import Document, Manifest, Role, Source
 from fabriclint.finding import Finding, Fix, Place, Related, Severity
 from fabriclint.group import GroupView
@@ -139,7 +141,7 @@ def read_workspace(
 
 
 def _holds_patch(manifest: Manifest) -> bool:
-    """A strategic patch (`$patch`), or a workload none of whose containers has an image (a kustomize patch)."""
+    """A strategic patch (`$patch`), or a workload none of whose containers has the image that its kind asks for (a kustomize patch)."""
     if manifest.kind == "CustomResourceDefinition":
         return True
     workload = workload_of(manifest)
@@ -147,7 +149,7 @@ def _holds_patch(manifest: Manifest) -> bool:
     for node in manifest.root.walk():
         if isinstance(node, Mapping) and "$patch" in node.fields:
             return True
-    if workload is None or manifest.kind in RUNTIME_KINDS:
+    if workload is None or manifest.kind in RUNTIME_KINDS or any(s.image_elsewhere for s in workload.sites):
         return False
     for site in workload.sites:
         listed = site.spec.sequence("containers")
@@ -644,8 +646,12 @@ def lint(
             pairs.append((found.uri, texts[found.uri]))
             continue
         try:
-            pairs.append((found.uri, Path(found.path).read_bytes()))
+            pairs.append((found.uri, contents(found.path)))
         except OSError as error:
+            if not found.named and error.errno == errno.EFBIG:
+                said = f"The file is not read: {error.strerror}."
+                notes.append(Note("warning", "limit", found.uri, said))
+                continue
             notes.append(Note("error", "unreadable", found.uri, f"The file cannot be read: {error.strerror or error}."))
     if stdin is not None:
         pairs.append(stdin)
@@ -691,7 +697,7 @@ def read_references(workspace: Workspace, settings: Settings, notes: list[Note])
         if found.error is not None or found.uri in known:
             continue
         try:
-            data = Path(found.path).read_bytes()
+            data = contents(found.path)
         except OSError:
             continue
         if len(data) < 4_000_000 and any(n in data for n in names):

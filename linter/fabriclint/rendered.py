@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fabriclint.discover import SKIPPED
-from fabriclint.disk import exists
+from fabriclint.disk import contents, exists
 from fabriclint.document import Document, Source
 from fabriclint.report.model import Region, RelatedPlace, ReportedFinding, ReportedFix
 
@@ -86,7 +86,8 @@ class Templates:
                 fitting = [f for f in fitting if _chart_name(f, ending) in (steps[0], None)]
             if len(fitting) == 1:
                 try:
-                    return fitting[0], Path(fitting[0]).read_text(encoding="utf-8-sig")
+                    text = contents(fitting[0]).decode("utf-8-sig")
+                    return fitting[0], text.replace("\r\n", "\n").replace("\r", "\n")
                 except (OSError, UnicodeDecodeError):
                     return None
             if fitting:
@@ -146,7 +147,7 @@ def _chart_name(path: str, ending: str) -> str | None:
     """The name in the Chart.yaml of the chart that a template belongs to; None when that cannot be read."""
     chart = Path(path.removesuffix(ending)) / "Chart.yaml"
     try:
-        found = re.search(r"^name: *[\"']?([^\"'\s]+)", chart.read_text(encoding="utf-8-sig"), re.MULTILINE)
+        found = re.search(r"^name: *[\"']?([^\"'\s]+)", contents(chart).decode("utf-8-sig"), re.MULTILINE)
     except (OSError, UnicodeDecodeError):
         return None
     return found[1] if found is not None else None

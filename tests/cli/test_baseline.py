@@ -53,6 +53,14 @@ def test_a_stale_entry_is_named_and_update_drops_it(fabriclint, faulty, tmp_path
     assert fabriclint("baseline", "check").err == ""
 
 
+def test_a_quiet_run_says_nothing_of_stale_entries(fabriclint, faulty, tmp_path):
+    fabriclint("baseline", "create")
+    faulty.write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n")
+    options = ("check", "--baseline", ".fabriclint-baseline.json")
+    assert "no longer found" in fabriclint(*options).err
+    assert fabriclint(*options, "-q") == (0, "", "")
+
+
 def test_an_entry_of_a_file_that_was_not_looked_at_is_not_stale(fabriclint, faulty, tmp_path):
     fabriclint("baseline", "create")
     (tmp_path / "other.yaml").write_text("a: 1\n")

@@ -20,6 +20,7 @@ import pytest
         (["check", "--output-file", "json=faulty.yaml/a"], "a part of its way is a file"),
         (["check", "--isolated", "--config", "faulty.yaml"], "leave out one of the two"),
         (["explain", "--isolated", "--config", "faulty.yaml"], "leave out one of the two"),
+        (["check", "faulty.yaml", "--stdin-filename", "a.yaml"], "which only '-' reads"),
         (["config", "show", "-o", "yaml"], "--output-format is text or json"),
         (["config", "show", "gone.yaml"], "There is no such file"),
         (["check", "--diff", "-o", "json"], "--output-file json=PATH"),

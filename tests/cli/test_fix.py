@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from fabriclint.cli import fix
+
 LABEL = """            metadata:
               labels:
                 trainer.kubeflow.org/trainjob-ancestor-step: trainer
@@ -264,3 +266,32 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_beside_it(
         fabriclint("check", "--fix")
     assert faulty.read_text() == faulty_text
     assert {p.name for p in tmp_path.iterdir()} == before
+
+
+def test_all_names_of_a_file_go_on_to_be_one_file(fabriclint, faulty, faulty_text, tmp_path):
+    other = tmp_path / "deploy"
+    other.mkdir()
+    os.link(faulty, other / "name")
+    assert fabriclint("check", "--fix", "faulty.yaml").code == 0
+    assert os.path.samefile(faulty, other / "name")  # noqa: PTH121
+    assert (other / "name").read_text() == labelled(faulty_text)
+
+
+def test_a_file_of_several_names_is_as_it_was_when_the_disk_takes_no_more(
+    fabriclint, faulty, faulty_text, tmp_path, monkeypatch
+):
+    os.link(faulty, tmp_path / "name")
+    fill = fix._fill
+    calls = []
+
+    def full(out, data):
+        calls.append(data)
+        fill(out, data[:20] if len(calls) == 1 else data)
+        if len(calls) == 1:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(fix, "_fill", full)
+    ran = fabriclint("check", "--fix", "faulty.yaml")
+    assert ran.code == 2
+    assert "cannot be written: No space left on device" in ran.err
+    assert faulty.read_text() == faulty_text

@@ -81,11 +81,38 @@ def test_a_prefix_before_every_line_does_not_change_the_verdict(name: str, prefi
     assert essence(wrapped) == essence(log)
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["", "2026-01-02T03:04:05.67Z ", "03:04:05 ", "[rank0]: ", "[1,3]<stdout>:", "12: ", "worker-0 | ", "node-1: [2] ",
+     "(Worker pid=3, ip=192.0.2.1) ", "I0102 03:04:05.678 91 comm.cc:12] "],
+)  # fmt: skip
+def test_a_choice_that_lost_its_own_prefix_counts_behind_a_collectors(before: str) -> None:
+    assert judged(f"{before}Using network Socket\n".encode())["verdict"] == "sockets"
+
+
+@pytest.mark.parametrize(
+    "before", ["# ", "it says ", "echo '", '- pattern: "', "Note: ", "12:12:12" * 20_000 + "!", "[a]" * 200]
+)
+def test_a_choice_that_is_only_spoken_of_is_no_evidence(before: str) -> None:
+    words = " (and goes on)" if before == "Note: " else ""
+    assert judged(f"{before}Using network Socket{words}\n".encode())["verdict"] == "none"
+
+
 @pytest.mark.parametrize("name", STABLE)
 def test_lines_of_others_between_do_not_change_the_verdict(name: str) -> None:
     log = (DATA / name).read_bytes()
     diluted = b"".join(b"step 1, all is well\n" * 100 + line for line in log.splitlines(keepends=True))
     assert essence(diluted) == essence(log)
+
+
+def test_an_error_behind_the_use_of_the_fabric_is_noted_beside_its_cause() -> None:
+    error = b"job-node-1:9:9 [0] NCCL WARN NET/OFI Request completed with error. RC: 103. Error: 4126 (Unresponsive)\n"
+    log = (DATA / "efa-aws-libfabric.log").read_bytes()
+    assert judged(log)["causes"] == []
+    said = judged(log + error)
+    assert said["verdict"] == "fabric"
+    assert said["causes"]
+    assert any("exit code 0 speaks of the network alone" in n for n in said["notes"])  # type: ignore[attr-defined]
 
 
 def test_the_line_number_is_that_of_the_file_behind_the_first_block() -> None:

@@ -271,6 +271,10 @@ def prepare(options: Options) -> Request:
     """Find the files and their configurations. Raises UsageError or ConfigError."""
     stdin = None
     groups = _groups(options)
+    if options.stdin_filename and "-" not in options.paths:
+        raise UsageError(
+            "--stdin-filename is the name of standard input, which only '-' reads; add '-' or leave it out."
+        )
     if "-" in options.paths:
         name = (options.stdin_filename or "stdin").replace("\\", "/")
         stdin = (name, _standard_input())
@@ -382,7 +386,7 @@ def _show(request: Request, report: Report, outputs: list[tuple[str, str]]) -> i
     if not write(outputs, report):
         code = 2
     for n in report.notifications:
-        if n.level == "error" or options.verbose or n.code == "stale-baseline":
+        if n.level == "error" or options.verbose or (n.code == "stale-baseline" and not options.quiet):
             notify(n)
     if options.statistics:
         sys.stdout.write(_statistics(report))

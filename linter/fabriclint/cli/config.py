@@ -73,7 +73,7 @@ def run_check(path: str | None) -> int:
     try:
         if path is not None and not exists(path):
             raise ConfigError(f"{path}: There is no such file.")
-        found = Path(path) if path is not None and is_file(path) else _chosen(path)
+        found = Path(path) if path is not None and not is_folder(path) else _chosen(path)
         if found is None:
             sys.stdout.write("There is no configuration here; the defaults hold.\n")
             return 0

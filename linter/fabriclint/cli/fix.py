@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from fabriclint.cli.check import Request, UsageError, report_of
 from fabriclint.cli.said import complain, notify, say
-from fabriclint.disk import is_link, real
+from fabriclint.disk import contents, is_file, is_link, real
 from fabriclint.fix.diff import unified
 from fabriclint.fix.mend import Mended, encode, mend
 
 if TYPE_CHECKING:
+    from io import FileIO
+
     from fabriclint.report.model import Report
 
 
@@ -61,8 +63,11 @@ def _write(request: Request, mended: Mended) -> dict[str, str]:
     failed: dict[str, str] = {}
     for uri in _by_file(request, mended):
         path = real(paths[uri])
+        if not is_file(path):
+            failed[uri] = f"'{uri}' is not written: it is no regular file."
+            continue
         try:
-            data = path.read_bytes()
+            data = contents(path)
             if _decoded(data) != mended.before[uri]:
                 failed[uri] = f"'{uri}' is not written: it changed while it was checked."
                 continue
@@ -89,12 +94,18 @@ def _decoded(data: bytes) -> str | None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Through a file beside it, so that a full disk leaves the old one whole; mode bits and owner stay."""
+    """Through a file beside it, so that a full disk leaves the old one whole; mode bits and owner stay.
+
+    A file with several names (hard links) is written in place: all its names go on to be one file.
+    """
     import contextlib
     import os
     import shutil
     import tempfile
 
+    if path.stat().st_nlink > 1:
+        _write_over(path, data)
+        return
     handle, beside = tempfile.mkstemp(prefix=".fabriclint-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as out:
@@ -108,6 +119,25 @@ def _replace(path: Path, data: bytes) -> None:
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
+
+
+def _write_over(path: Path, data: bytes) -> None:
+    """In place; what was there comes back when the disk takes no more."""
+    before = path.read_bytes()
+    with path.open("r+b", buffering=0) as out:
+        try:
+            _fill(out, data)
+        except OSError:
+            _fill(out, before)
+            raise
+
+
+def _fill(out: FileIO, data: bytes) -> None:
+    out.seek(0)
+    rest = memoryview(data)
+    while rest:
+        rest = rest[out.write(rest) :]
+    out.truncate(len(data))
 
 
 def _told(mended: Mended, failed: set[str], *, listed: bool) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.cli.said import complain, standard_input
 from fabriclint.config import ConfigError
+from fabriclint.disk import contents
 
 if TYPE_CHECKING:
     from fabriclint.node import Mapping
@@ -81,7 +81,7 @@ def _resolved(files: list[str], name: str | None, version_of: Any) -> list[Resol
     inputs: list[tuple[str, bytes]] = []
     for file in files:
         try:
-            inputs.append((file, standard_input() if file == "-" else Path(file).read_bytes()))
+            inputs.append((file, standard_input() if file == "-" else contents(file)))
         except OSError as problem:
             raise UsageError(f"{file}: cannot be read: {problem.strerror or 'unknown error'}.") from None
     workspace = read_workspace(inputs, [])

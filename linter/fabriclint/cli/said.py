@@ -6,6 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from fabriclint.disk import LARGEST, too_large
 from fabriclint.one_line import one_line
 
 if TYPE_CHECKING:
@@ -38,4 +39,7 @@ def standard_input() -> bytes:
     """All of standard input. Raises OSError with a reason: an input that is not there is not an empty one."""
     if sys.stdin is None:
         raise OSError(0, "it is closed")
-    return sys.stdin.buffer.read()
+    data = sys.stdin.buffer.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise too_large()
+    return data

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
 import sys
-from pathlib import Path
 from typing import BinaryIO
 
 from fabriclint.cli.said import complain, say
-from fabriclint.disk import is_file, is_folder, real
+from fabriclint.disk import is_file, is_folder, opened, real
 
 #: Bytes of a file that tell a manifest from a log.
 _HEAD = 1 << 16
@@ -36,14 +34,18 @@ def run(path_or_dash: str, expected: str | None, output_format: str, stdin: Bina
                 return "fabriclint: Standard input cannot be read: it is closed.\n", 2
             log = collect(telling(stdin or sys.stdin.buffer, tally))
         else:
-            with Path(path_or_dash).open("rb") as stream:
+            with opened(path_or_dash) as stream:
                 log = collect(telling(stream, tally))
     except OSError as problem:
-        if is_folder(path_or_dash):
-            return f"fabriclint: '{path_or_dash}' is a folder; name one manifest or one log.\n", 2
-        return f"fabriclint: {path_or_dash}: cannot be read: {problem.strerror or 'unknown error'}.\n", 2
+        return _unreadable(path_or_dash, problem), 2
     verdict = judge(log, tally, expected)
     return (as_json if output_format == "json" else as_text)(verdict), verdict.exit_code
+
+
+def _unreadable(file: str, problem: OSError) -> str:
+    if is_folder(file):
+        return f"fabriclint: '{file}' is a folder; name one manifest or one log.\n"
+    return f"fabriclint: {file}: cannot be read: {problem.strerror or 'unknown error'}.\n"
 
 
 def _unknown(expected: str | None) -> str | None:
@@ -80,12 +82,12 @@ def main(file: str, *, expect: str | None = None, output_format: str = "text") -
 def _of_file(file: str, expect: str | None, output_format: str) -> tuple[str, int]:
     """A log or a manifest, opened once: a pipe (`<(kubectl logs ...)`) gives its bytes but once."""
     try:
-        with io.BufferedReader(io.FileIO(file), _HEAD) as stream:
+        with opened(file) as stream:
             if not _begins_as_manifest(stream.peek(_HEAD)):
                 return run(file, expect, output_format, stream)
             data = None if is_file(file) else stream.read()
-    except OSError:
-        return run(file, expect, output_format, None)  # which says why it cannot be opened
+    except OSError as problem:
+        return _unreadable(file, problem), 2
     return of_manifest(file, output_format, data)
 
 
@@ -124,8 +126,8 @@ def of_manifest(file: str, output_format: str, data: bytes | None = None) -> tup
 def is_manifest(path: str) -> bool:
     """Whether the file's first document has apiVersion and kind at its top level; unreadable files are none."""
     try:
-        with Path(path).open("rb") as stream:
-            return _begins_as_manifest(stream.read(_HEAD))
+        with opened(path) as stream:
+            return _begins_as_manifest(stream.peek(_HEAD))
     except OSError:
         return False
 

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from fabriclint.disk import is_file, is_folder
+from fabriclint.disk import contents, is_file, is_folder
 from fabriclint.quantity import parse_quantity
 from fabriclint_schemas.cluster import tables
 
@@ -330,7 +330,7 @@ def load(path: str | Path) -> Snapshot:
         else:
             files = [root]
         for file in files:
-            text = _decoded(file.read_bytes())
+            text = _decoded(contents(file))
             if text.strip() or file == root:
                 read_text(text, str(file), into)
     except OSError as error:

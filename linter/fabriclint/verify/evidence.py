@@ -15,6 +15,13 @@ _CHANNEL = re.compile(
     r"(?: \[(?P<way>send|receive)\])? via (?:(?P<mn>P2P/MNNVL)|(?:NET|COLLNET)/(?P<name>[^/]+)/\d+(?P<rest>\S*))"
 )
 _BANNER = re.compile(r"Using network ([A-Za-z][\w ]*\w)")
+#: What collectors put before a line, up to so many characters: a time, a tag in brackets, a name and a colon or a bar. Prose and scripts that speak
+#: of the banner have other words there.
+_TAGS = 300
+_TAGGED = re.compile(
+    r"(?:\s*(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\s*\[[^\[\]'\"]*\](?:<\w+>)?:?"
+    r"|\s*\([^()'\"]*\)|\s*[\w./-]+(?::| *\|)|\s*[A-Z]\d{4} [\d:.]+ +\d+ [\w.]+:\d+\])*+\s*"
+)
 _STARTED = re.compile(r"(?:Initialized|Assigned) NET plugin ([A-Za-z][\w ]*?\w)(?= to comm|\s*\[|\s*$)")
 _LOADED = re.compile(r"(?:Loaded net plugin|Successfully loaded external (?:network )?plugin) (\S.*)")
 _COMM = re.compile(r"rank (\d+) n[rR]anks (\d+)")
@@ -190,7 +197,7 @@ def _choice(line: LogLine, process: Process, log: Log) -> None:
     _mark_link(text, log)
     banner = _BANNER.search(text)
     name = _known_name(banner[1]) if banner else None
-    if banner and name and (line.level or text.strip() == banner[0]):
+    if banner and name and (line.level or _stands_alone(text, banner)):
         log.init_text = True
         process.banners[name] = line.number
         process.pending[line.tid] = name
@@ -221,6 +228,12 @@ def _choice(line: LogLine, process: Process, log: Log) -> None:
             log.init_text = True
             process.chosen[name] = line.number
             _show(process, "started " + name, line, f"{name} was initialised")
+
+
+def _stands_alone(text: str, banner: re.Match[str]) -> bool:
+    """Whether a banner that lost NCCL's own prefix is the whole of its line, but for a collector's tags."""
+    rest = text[banner.end() :].strip()
+    return not rest and banner.start() <= _TAGS and _TAGGED.fullmatch(text, 0, banner.start()) is not None
 
 
 def _known_name(words: str) -> str | None:

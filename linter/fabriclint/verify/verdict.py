@@ -280,6 +280,10 @@ def _notes(result: Verdict, log: Log) -> None:
     hosts = {p.where[1] for p in log.processes if p.where[1]}
     if result.verdict == "fabric" and len(hosts) == 1 and (result.nodes or 2) != 1:
         result.notes.append("one host is in the log, the others are not")
+    if result.verdict == "fabric" and result.causes:
+        result.notes.append(
+            "the network was used, and an error is in the log too: exit code 0 speaks of the network alone"
+        )
     if log.deduplicated:
         result.notes.append("Ray left out repeated lines; they are counted, their ranks are not named")
     if log.earlier_runs:
