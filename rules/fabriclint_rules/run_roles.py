@@ -16,6 +16,8 @@ from fabriclint_rules.attachment import asked, fabric_devices_of
 _ALONE = ("None", "Default")
 #: A controller empties it where a launcher has no GPUs to see.
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+#: What is asked of pods with ranks, and so of no launcher that runs none.
+_OF_RANKS = ("POD001", "POD003", "POD008", "POD017")
 #: Engines that load a model for minutes before they answer.
 _ENGINES = ("vllm", "sglang", "trtllm")
 
@@ -56,6 +58,18 @@ def launcher_takes_gpus(group: GroupView) -> Iterator[Finding]:
         + resources:
         +   limits:
         +     nvidia.com/gpu: 1  # <-
+    Bad: the launcher of a JobSet, whose hosts are the other pods (run-jobset-mpi)
+        - image: registry.example/waves:4
+        + image: registry.example/waves:4
+        + resources:
+        +   limits:
+        +     nvidia.com/gpu: 1  # <-
+    Bad: the launcher of Trainer's MPI runtime is in no list of hosts (trainer-mpi)
+        - command: [mpirun, -np, "32", python, train.py]
+        + command: [mpirun, -np, "32", python, train.py]
+        + resources:
+        +   limits:
+        +     nvidia.com/gpu: 8  # <-
     Bad: a script that finds none of its GPUs (run-mpijob)
         - command: [mpirun, -np, "2", ./reduce]
         + command: [/opt/start.sh]
@@ -77,6 +91,24 @@ def launcher_takes_gpus(group: GroupView) -> Iterator[Finding]:
         + resources:
         +   limits:
         +     cpu: 4
+    Good: Trainer lists the launcher as a node (trainer-mpi)
+              mpiImplementation: OpenMPI
+        +     runLauncherAsNode: true
+        @@ name: launcher
+          containers:
+            - name: node
+              image: registry.example/mpi-launcher:1
+              command: [mpirun, -np, "32", python, train.py]
+        +     resources:
+        +       limits:
+        +         nvidia.com/gpu: 8
+        +     volumeMounts:
+        +       - name: dshm
+        +         mountPath: /dev/shm
+        + volumes:
+        +   - name: dshm
+        +     emptyDir:
+        +       medium: Memory
     Good: a master that is a rank (run-volcano)
         ~ minAvailable: 3 => minAvailable: 2
     Source: kubeflow/mpi-operator@101db14 pkg/controller; kubeflow/trainer@dc7656a pkg/runtime/framework/plugins/mpi
@@ -106,6 +138,8 @@ def launcher_takes_gpus(group: GroupView) -> Iterator[Finding]:
                 Place(taken[0][1]),
                 said,
                 "Remove them from the launcher, or let it run ranks too.",
+                silences=_OF_RANKS,
+                subject=role.pod,
                 related=tuple(Related(Place(node), "This too.") for _, node in taken[1:]),
             )
 
@@ -129,7 +163,9 @@ def _starts_elsewhere(role: RoleGroup, others: list[RoleGroup]) -> bool:
     if launcher.hosts is not None:
         labels = [host.split(".")[0] for host, _ in launcher.hosts]
         return bool(labels) and all(any(r.hosts is not None and r.hosts.has(n) is True for r in others) for n in labels)
-    if role.pod.role is not PodRole.LAUNCHER or role.pod.is_worker or launcher.hosts_place is not None:
+    if launcher.hosts_place is not None:
+        return False
+    if role.listed is not False and (role.pod.role is not PodRole.LAUNCHER or role.pod.is_worker):
         return False
     lists = {v for n, v in role.injected.items() if n.upper().endswith(("HOSTFILE", "HOST_FILE"))}
     return launcher.hostfile.value is None or launcher.hostfile.value in lists
@@ -146,13 +182,15 @@ def _starts_elsewhere(role: RoleGroup, others: list[RoleGroup]) -> bool:
 def restart_policy(group: GroupView) -> Iterator[Finding]:
     """A pod's restart policy is one that its job takes, and restarts what has to start again.
 
-    A Job takes Never and OnFailure only, and with a podFailurePolicy Never only. JobSet fills in OnFailure where nothing
-    is written; a Job by itself gets Always, which it does not take. Ranks that lose one of theirs have to start again together.
+    A Job takes Never and OnFailure only, and with a podFailurePolicy Never only; so do the Jobs that a CronJob, a JobSet, a
+    TrainJob's runtime and a RayJob (for its submitter) make of their templates. JobSet fills in OnFailure where nothing is
+    written; a Job by itself gets Always, which it does not take. Ranks that lose one of theirs have to start again together.
 
     Fix: `restartPolicy: Never` beside a podFailurePolicy; RecreateGroupOnPodRestart for a group; a startupProbe before a
     livenessProbe.
 
-    Silent: policies that a template fills in; controllers with pods of their own, which take Always.
+    Silent: policies that a template fills in; controllers with pods of their own, which take Always; a RayJob's submitter in
+    a mode that makes no Job of it.
 
     Bad: Always in a JobSet (run-jobset)
         @@ completions
@@ -188,6 +226,20 @@ def restart_policy(group: GroupView) -> Iterator[Finding]:
         @@ template:
           spec:  # <-
         -   restartPolicy: Never
+    Bad: Always in the Jobs of a CronJob (run-cronjob)
+        ~ restartPolicy: Never => restartPolicy: Always  # <-
+    Bad: Always in a runtime (trainer-torch)
+        @@ ancestor-step: trainer
+          nodeSelector:
+            pool: h100
+        + restartPolicy: Always  # <-
+    Bad: nothing for the Job that submits (run-rayjob)
+          shutdownAfterJobFinishes: true
+        + submitterPodTemplate:
+        +   spec:  # <-
+        +     containers:
+        +       - name: submitter
+        +         image: registry.example/ray:2.52
     Good: Never beside a podFailurePolicy (run-jobset)
         - backoffLimit: 0
         + backoffLimit: 0
@@ -207,11 +259,24 @@ def restart_policy(group: GroupView) -> Iterator[Finding]:
         - spec:
         + spec:
         +   restartPolicy: OnFailure
+    Good: a runtime leaves it to JobSet (trainer-torch)
+        @@ ancestor-step: trainer
+    Good: a Job that submits, once (run-rayjob)
+          shutdownAfterJobFinishes: true
+        + submitterPodTemplate:
+        +   spec:
+        +     restartPolicy: Never
+        +     containers:
+        +       - name: submitter
+        +         image: registry.example/ray:2.52
+    Good: a group starts again as one (run-leaderworkerset)
+        @@ restartPolicy: RecreateGroupOnPodRestart
     Good: another controller makes the pods (run-pytorchjob)
         @@ Worker:
         ~ restartPolicy: OnFailure => restartPolicy: Always
     Source: kubernetes v1.35.2 pkg/apis/batch/validation; kubernetes-sigs/jobset@f22e565 pkg/webhooks;
-    kubernetes-sigs/lws@2161f38 pkg/webhooks
+    kubernetes-sigs/lws@2161f38 pkg/webhooks; ray-project/kuberay@59d663a ray-operator/controllers/ray/common/job.go;
+    ray-project/kuberay#2210
     """
     for role in group.roles:
         yield from _of_job(role)

@@ -29,7 +29,7 @@ def operator_start_displaced(group: GroupView) -> Iterator[Finding]:
     """A container's own command leaves room for what has to run there: sshd for mpirun, Ray for a Ray cluster.
 
     mpirun starts its ranks through sshd. The mpi-operator starts sshd in workers that have neither command nor args;
-    Volcano and JobSet never do. KubeRay puts `ray start` behind the container's own command, joined by `&&`: it runs when
+    Volcano, JobSet and LeaderWorkerSet never do. KubeRay puts `ray start` behind the container's own command, joined by `&&`: it runs when
     that command has ended well. A `sleep infinity`, there to keep the pod alive, keeps away the one thing that the pod is
     for: the launcher finds no host, or the cluster stays without nodes.
 
@@ -53,6 +53,13 @@ def operator_start_displaced(group: GroupView) -> Iterator[Finding]:
         @@ name: rank
         - command: ...
         + command: [sh, -c, "echo ready; sleep infinity"]  # <-
+    Bad: the pods of a JobSet that its launcher names (run-jobset-mpi)
+        ~ [/usr/sbin/sshd, -D] => [sleep, infinity]  # <-
+    Bad: the nodes of Trainer's MPI runtime (trainer-mpi)
+        - command: [/usr/sbin/sshd, ...]
+        + command: [tail, -f, /dev/null]  # <-
+    Bad: the rest of a leader's group (run-lws-mpi)
+        ~ [/usr/sbin/sshd, -D] => [sleep, infinity]  # <-
     Bad: Ray workers that sleep first (run-raycluster)
         @@ workerGroupSpecs
         - - name: worker
@@ -77,6 +84,16 @@ def operator_start_displaced(group: GroupView) -> Iterator[Finding]:
         - - name: worker
         + - name: worker
         +   command: [sleep, 365d]
+    Good: a task whose script may start it (run-volcano-mpi)
+        @@ name: rank
+        - command: ...
+        + command: [bash, /opt/rank.sh]
+    Good: a node's own sshd, and a wait behind it (trainer-mpi)
+        - command: [/usr/sbin/sshd, ...]
+        + command: [bash, -c, "/usr/sbin/sshd -f /home/mpiuser/.sshd_config && sleep infinity"]
+    Good: a group whose leader names no other pod (run-lws-mpi)
+        ~ -H, "poems-0.poems,poems-0-1.poems" => -H, localhost
+        ~ [/usr/sbin/sshd, -D] => [sleep, infinity]
     Good: a command that ends before Ray starts (run-raycluster)
         @@ workerGroupSpecs
         - - name: worker
@@ -90,8 +107,7 @@ def operator_start_displaced(group: GroupView) -> Iterator[Finding]:
     Source: kubeflow/mpi-operator@101db14 pkg/controller/mpi_job_controller.go; ray-project/kuberay@59d663a
     ray-operator/controllers/ray/common/pod.go; volcano-sh/volcano@0a56ed3 pkg/controllers/job/plugins/distributed-framework/mpi
     """
-    if group.ssh:
-        yield from _without_sshd(group)
+    yield from _without_sshd(group)
     for role in group.roles:
         if role.joined:
             yield from _before_ray(group, role)
@@ -105,7 +121,7 @@ def _without_sshd(group: GroupView) -> Iterator[Finding]:
     waiting = [
         s for r in group.roles if r.pod.role is PodRole.WORKER for s in (r.start,) if s is not None and _waits(s)
     ]
-    waiting = [s for s in waiting if s.role.all_pods != 0]
+    waiting = [s for s in waiting if s.role.all_pods != 0 and (group.ssh or _named(calling, s.role))]
     if not waiting:
         return
     first, *rest = waiting
@@ -122,6 +138,14 @@ def _without_sshd(group: GroupView) -> Iterator[Finding]:
             Related(_called(calling), f"{by} is to reach them."),
         ),
     )
+
+
+def _named(calling: Started, role: RoleGroup) -> bool:
+    """Whether the launcher is seen to name pods of the role as its hosts, where the kind itself has no launcher."""
+    main, launcher = calling.launch.main, calling.launch.launcher
+    if main is None or launcher is None or main.invocation.certainty <= Certainty.MAYBE or role.hosts is None:
+        return False
+    return any(role.hosts.has(host.split(".")[0]) is True for host, _ in launcher.hosts or ())
 
 
 def _called(started: Started) -> Place:

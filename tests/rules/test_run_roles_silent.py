@@ -15,6 +15,17 @@ BASES = Path(__file__).parent.parent / "bases"
 COMMAND = 'command: [mpirun, -np, "2", ./reduce]'
 GPU = "\n              resources:\n                limits:\n                  nvidia.com/gpu: 1"
 
+LISTED = """command: [mpirun, -np, "32", python, train.py]
+                      resources:
+                        limits:
+                          nvidia.com/gpu: 8"""
+SUBMITTER = """  submitterPodTemplate:
+    spec:
+      containers:
+        - name: submitter
+          image: registry.example/ray:2.52
+  shutdownAfter"""
+
 
 def found(text: str) -> list[tuple[str, str]]:
     """(code, severity) of what the rules say, notes too."""
@@ -62,6 +73,43 @@ SILENT = {
         "run-leaderworkerset",
         ("      spec:\n        containers", "      spec:\n        restartPolicy: Always\n        containers"),
     ),
+    "a launcher that Trainer lists as a node": base(
+        "trainer-mpi",
+        ("      sshAuthMountPath", "      runLauncherAsNode: true\n      sshAuthMountPath"),
+        ('command: [mpirun, -np, "32", python, train.py]', LISTED),
+    ),
+    "a launcher in a runtime by itself": base(
+        "trainer-mpi", ('command: [mpirun, -np, "32", python, train.py]', LISTED)
+    ).split("---")[0],
+    "a launcher whose hosts are its own affair": base(
+        "trainer-mpi",
+        ('command: [mpirun, -np, "32", python, train.py]', LISTED.replace("-np", "--hostfile, /data/hosts, -np")),
+    ),
+    "a launcher whose program is not seen, in a runtime": base(
+        "trainer-mpi",
+        ('command: [mpirun, -np, "32", python, train.py]', LISTED.replace("mpirun, -np", "/opt/go.sh, -np")),
+    ),
+    "nodes of which nobody knows how many there are": base(
+        "trainer-mpi",
+        ('command: [mpirun, -np, "32", python, train.py]', LISTED),
+        ("numNodes: 4", 'numNodes: "{{ nodes }}"'),
+    ),
+    "a submitter of which no Job is made": base(
+        "run-rayjob", ("  shutdownAfter", SUBMITTER.replace("submitterPod", "submissionMode: HTTPMode\n  submitterPod"))
+    ),
+    "a submitter with a policy": base(
+        "run-rayjob", ("  shutdownAfter", SUBMITTER.replace("spec:\n", "spec:\n      restartPolicy: OnFailure\n"))
+    ),
+    "a submitter whose policy is filled in": base(
+        "run-rayjob", ("  shutdownAfter", SUBMITTER.replace("spec:\n", 'spec:\n      restartPolicy: "{{ again }}"\n'))
+    ),
+    "a mode that is filled in": base(
+        "run-rayjob",
+        ("  shutdownAfter", SUBMITTER.replace("submitterPod", 'submissionMode: "{{ mode }}"\n  submitterPod')),
+    ),
+    "Ray's pods start again": base(
+        "run-rayjob", ("          containers", "          restartPolicy: Always\n          containers")
+    ),
     "a policy that a template fills in": base("gib-job", ("restartPolicy: Never", 'restartPolicy: "{{ policy }}"')),
     "a Job of one pod": base("job"),
 }
@@ -93,3 +141,12 @@ def test_an_engine_has_time_to_load(probe: str, expected: list[tuple[str, str]])
         "run-leaderworkerset", ("command: [serve-engine]", f"command: [vllm, serve, /model]\n            {probe}")
     )
     assert found(text) == expected
+
+
+def test_a_launcher_of_trainer_that_is_in_no_list_of_hosts_is_found() -> None:
+    text = base("trainer-mpi", ('command: [mpirun, -np, "32", python, train.py]', LISTED))
+    assert found(text) == [("RUN010", "warning")]
+
+
+def test_a_submitter_without_a_policy_is_found() -> None:
+    assert found(base("run-rayjob", ("  shutdownAfter", SUBMITTER))) == [("RUN012", "error")]

@@ -74,6 +74,44 @@ def test_nothing_is_said_of_an_mpi_worker(lines: list[str]) -> None:
     assert said("run-mpijob", *lines) == []
 
 
+LEADER = '-H, "poems-0.poems,poems-0-1.poems"'
+REST = "~ [/usr/sbin/sshd, -D] => [sleep, infinity]"
+
+
+@pytest.mark.parametrize(
+    ("base", "lines"),
+    [
+        ("run-lws-mpi", [f"~ {LEADER} => --hostfile, /data/hosts", REST]),
+        ("run-lws-mpi", [f'~ {LEADER} => -H, "other-0.other,other-1.other"', REST]),
+        ("run-lws-mpi", [f'~ {LEADER} => -H, "{{{{ hosts }}}}"', REST]),
+        ("run-lws-mpi", [f"~ {LEADER} => --mca, plm_rsh_agent, /opt/agent, {LEADER}", REST]),
+        ("run-lws-mpi", ["~ size: 2 => size: 1", REST]),
+        ("run-lws-mpi", ["~ [/usr/sbin/sshd, -D] => [/opt/wait.sh]"]),
+        ("run-volcano-mpi", ["@@ name: rank", "- command: ...", "+ command: [/opt/rank.sh]"]),
+        ("run-mpijob-exec", [*WORKER, "+   command: [sleep, infinity]"]),
+        ("trainer-mpi", ["- command: [/usr/sbin/sshd, ...]", "+ command: [bash, -c, '/usr/sbin/sshd; sleep 9d']"]),
+        (
+            "run-jobset-mpi",
+            ['~ mpirun, => "{{ launcher }}",', "- command: [/usr/sbin/sshd, -D]", "+ command: [sleep, 9d]"],
+        ),
+    ],
+    ids=[
+        "hosts from a file of the user's own",
+        "hosts of another object",
+        "hosts that are filled in later",
+        "an agent of the leader's own",
+        "a group of one",
+        "a script in the rest of the group",
+        "a script in a task",
+        "a job without sshd",
+        "sshd before the wait",
+        "a launcher that is filled in later",
+    ],
+)
+def test_nothing_is_said_of_pods_that_wait(base: str, lines: list[str]) -> None:
+    assert said(base, *lines) == []
+
+
 @pytest.mark.parametrize(
     "lines",
     [

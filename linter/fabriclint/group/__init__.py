@@ -160,6 +160,8 @@ class RoleGroup:
     claims: tuple[str, ...] = ()
     #: Labels that the controller gives the pods, alike on all of them.
     given_labels: dict[str, Value] = field(default_factory=dict)
+    #: Whether the list of hosts that the controller writes for a launcher names its pods; None: no list that is known.
+    listed: bool | None = None
     #: What keeps its pods away until others have come so far; None: they are made at once.
     later: Later | None = None
 

@@ -75,6 +75,9 @@ def _jobset(making: Making) -> GroupView:
             role.injected = {n: v for n, v in role.injected.items() if n not in own} | _added(role)
             role.wins = "controller"
             role.overwritten = _overwritten(making, role)
+            listed = [line.name.split(".")[0] for line in getattr(making.job.workload.resolved, "hosts", ())]
+            if listed and role.hosts is not None:
+                role.listed = any(role.hosts.has(name) is True for name in listed)
         roles.append(role)
     _in_order(making, roles)
     if making.job.workload.resolved is not None:

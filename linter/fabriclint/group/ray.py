@@ -45,6 +45,9 @@ def group(making: Making) -> GroupView:
         role = making.role(pod, kind, pods, scalable=scalable)
         if kind == "submitter":
             making.inject(role, lambda _index: {}, "submitter")
+            mode = pod.site.holder.parent.at("submissionMode") if pod.site.holder.parent is not None else None
+            if mode is None or (isinstance(mode, Scalar) and mode.value in (None, "", "K8sJobMode")):
+                role.restart_of_job = ""  # KubeRay makes a Job of the template as it stands
             roles.append(role)
             continue
         holder = pod.site.owner if pod.site.owner is not None else head
