@@ -36,7 +36,7 @@ def operator_container_name(group: GroupView) -> Iterator[Finding]:
     Fix: rename the container with the GPUs, or put it first.
 
     Silent: a name that is a template expression; a container with GPUs that starts sshd or Ray itself; a launcher with a
-    list of hosts of its own; native sidecars.
+    list of hosts of its own; native sidecars; a first container with a claim, or with resources that a template fills in.
 
     Bad: a PyTorchJob whose worker is called after the model (run-pytorchjob)
         @@ Worker:

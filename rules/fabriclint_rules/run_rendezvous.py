@@ -60,7 +60,8 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
     Silent: Services that are not in view, or that may lead to other pods (a store of their own); names that do not
     look like this job's; addresses that the controller writes, or that come from a field of the pod or a ConfigMap; open
     values; jobs of one pod; hostfiles that a mount, the start text or the image may bring; a Service of the user's own, not in view, that is to carry the pods' names; the hosts of an
-    MPIJob below its Service (a bare worker name is a note).
+    MPIJob below its Service (a bare worker name is a note); roles that are told of different addresses; torchrun whose
+    range of nodes begins with one.
 
     Bad: a JobSet's pod by its bare host name (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=2, --nproc-per-node=1, --rdzv-backend=c10d, "--rdzv-endpoint=weather-ranks-0-0:29400", forecast.py]  # <-

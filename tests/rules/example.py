@@ -54,6 +54,12 @@ def whole(heading: str, block: str) -> Example:
     return Example("\n".join(out) + "\n", options.pop("file", "job.yaml"), marks, options)
 
 
+def apply(text: str, block: str) -> str:
+    """A manifest with the lines changed that a block shows."""
+    made, _ = _apply(text.rstrip("\n").split("\n"), block.split("\n"))
+    return "\n".join(made) + "\n"
+
+
 def _unmarked(line: str) -> str:
     return line.rstrip()[: -len(MARK.strip())].rstrip() if line.rstrip().endswith(MARK.strip()) else line
 

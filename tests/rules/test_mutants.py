@@ -37,11 +37,15 @@ def read(path: Path) -> Iterator[tuple[str, str, str, str]]:
         elif blocks and not line.startswith("#"):
             blocks[-1][1].append(line)
     for number, (head, lines) in enumerate(blocks):
-        found = _HEAD.match(head)
-        assert found is not None, f"{path.name}: {head!r} is no heading of a mutant"
-        options = found["options"].replace("; ", ";")
-        block = "\n".join(lines).strip("\n")
-        yield f"{path.stem}-{number}-{found['code']}", found["code"], f"({found['base']}{options})", block
+        code, heading = read_heading(head)
+        yield f"{path.stem}-{number}-{code}", code, heading, "\n".join(lines).strip("\n")
+
+
+def read_heading(head: str) -> tuple[str, str]:
+    """The code of a row's heading, and its base with options as an example's heading names it."""
+    found = _HEAD.match(head)
+    assert found is not None, f"{head!r} is no heading"
+    return found["code"], f"({found['base']}{found['options'].replace('; ', ';')})"
 
 
 MUTANTS = list(mutants())
