@@ -298,6 +298,14 @@ def lib_dir(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         @@ env:
         - - name: NCCL_LIB_DIR
         -   value: /usr/local/nvidia/lib64
+    Bad: exported only behind the line that reads it (tcpxo-job)
+        @@ containers:
+        @@ set -e
+        ~ . "${NCCL_LIB_DIR} => . "/usr/local/nvidia/lib64 # <-
+        + export NCCL_LIB_DIR=/usr/local/nvidia/lib64
+        @@ env:
+        - - name: NCCL_LIB_DIR
+        -   value: /usr/local/nvidia/lib64
     Good: in env (tcpxo-job)
         @@ NCCL_LIB_DIR
     Good: exported before (tcpxo-mega-jobset)
@@ -350,10 +358,16 @@ def lib_dir(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
             return
         if container.start.unseen and container.words and _runs_before(container, order):
             return
+        path = text.replace(chr(0x10FFFE), "")
+        late = re.search(rf"\b{needs}=", container.start_text) is not None
         yield pod.finding(
             place,
-            f"'{text.replace(chr(0x10FFFE), '')}' is read with '{needs}' unset; the script says so and ends the shell, before "
-            "any rank starts.",
+            f"'{path}' is read with '{needs}' unset{', which is set only behind this line' if late else ''}; "
+            + (
+                "there is no such file, and NCCL gets none of the fabric's settings."
+                if path.count("/") == 1 and path.startswith("/")
+                else "the script says so and ends the shell, before any rank starts."
+            ),
             help=f"Set {needs} to {profile['lib_dirs'][0]} in env, or before this line.",
             severity=Severity.WARNING if pod.workload.runtime_alone else None,
             fix=Fix(
@@ -400,7 +414,23 @@ def _has(container: ContainerView, name: str, order: int) -> bool:
     """Whether a variable is set when the script is read, in env or in the start text in any way."""
     if name in container.env:
         return container.env.value(name) != ""
-    return re.search(rf"\b{name}=", container.start_text) is not None
+    if re.search(rf"\b{name}=", container.start_text) is None:
+        return False
+    return not _only_behind(container, name, order)
+
+
+def _only_behind(container: ContainerView, name: str, order: int) -> bool:
+    """Whether every line that sets a variable plainly runs after the script was read: a text that runs from top to bottom."""
+    launch = launch_of(container)
+    reading = next((s for s in launch.sourced if s.order == order), None)
+    if reading is None or launch.open or any(e.name == name and e.order < order for e in launch.exports):
+        return False
+    text = container.words[reading.place.source].text if 0 <= reading.place.source < len(container.words) else ""
+    if re.search(r"\(\)|^\s*(?:function|while|until|for|trap|eval)\b|<<|`", text, re.M) is not None:
+        return False
+    others = "".join(w.text for n, w in enumerate(container.words) if n != reading.place.source)
+    first = re.search(rf"\b{name}=", text)
+    return f"{name}=" not in others and first is not None and first.start() > reading.place.start
 
 
 def _runs_before(container: ContainerView, order: int) -> bool:

@@ -82,6 +82,9 @@ def jobset_invalid(view: TrainerView) -> Iterator[Finding]:
         ~ - name: dataset-initializer => - name: dataset-initializer
         @@ dependsOn:
         ~ - name: dataset-initializer => - name: evaluation # <-
+    Bad: waits for itself (trainer-steps)
+        @@ dependsOn:
+        ~ - name: dataset-initializer => - name: node # <-
     Bad: the success of a job that is not there (trainer-mpi)
         ~ targetReplicatedJobs: [launcher] => targetReplicatedJobs: [master] # <-
     Good: waits for the one before (trainer-steps)
@@ -109,6 +112,25 @@ def jobset_invalid(view: TrainerView) -> Iterator[Finding]:
         yield Finding(
             _place(reason.node), reason.message, help=_JOBSET_HELP.get(reason.code, "Write what JobSet takes.")
         )
+    for node in _waiting_for_themselves(view):
+        yield Finding(
+            _place(node),
+            f"'{node.text}' waits for itself; JobSet takes it and never starts its pods.",
+            help=_JOBSET_HELP["J3"],
+        )
+
+
+def _waiting_for_themselves(view: TrainerView) -> Iterator[Scalar]:
+    """The names in `dependsOn` by which a replicated job waits for itself; JobSet's webhook lets it pass."""
+    if isinstance(view, TrainJobView):
+        jobs = view.runtime_jobs
+    else:
+        jobs = list(view.manifest.root.mappings("spec", "template", "spec", "replicatedJobs"))
+    for position, job in enumerate(jobs):
+        for entry in job.mappings("dependsOn"):
+            node = entry.scalar("name")
+            if position and node is not None and not node.open and node.text == job.string("name"):
+                yield node
 
 
 _JOBSET_HELP = {

@@ -24,6 +24,7 @@ from fabriclint.schema.suggest import nearest
 from fabriclint.trainer.job_patch import FIELDS, JobPatch, patch_field
 from fabriclint.trainer.manager_path import is_domain_prefixed_path
 from fabriclint.views import TrainJobView
+from fabriclint_rules.pod_capabilities import missing_lock
 
 _RESERVED = ("node", "dataset-initializer", "model-initializer")
 #: What says which entry a patch is about, and changes nothing by itself.
@@ -588,12 +589,21 @@ def _item_text(item: Any) -> str:
     return str(item)
 
 
-@rule("TRN021", "patch-replaces-list", Severity.WARNING, on=TrainJobView)
+def _needed_lock(view: TrainJobView, name: str, lost: list[Node]) -> Severity | None:
+    """How heavy it is that IPC_LOCK is among what a patch takes away; None where no worker of the job needs it."""
+    if name != "capabilities.add" or not any(i.plain() in ("IPC_LOCK", "ALL") for i in lost) or view.job is None:
+        return None
+    severities = [s for pod in view.job.pods if (s := missing_lock(pod)) in (Severity.ERROR, Severity.WARNING)]
+    return min(severities, key=lambda s: s is not Severity.ERROR, default=None)
+
+
+@rule("TRN021", "patch-replaces-list", Severity.WARNING, on=TrainJobView, also=(Severity.ERROR,))
 def patch_replaces_list(view: TrainJobView) -> Iterator[Finding]:
     """A list that a patch replaces repeats what the runtime had in it.
 
     A patch merges maps, containers, volumes and variables, and replaces most other lists as a whole: tolerations,
-    capabilities, groups, affinity terms. What the runtime had there is gone, and the pod stays Pending or lacks a right.
+    capabilities, groups, affinity terms. What the runtime had there is gone, and the pod stays Pending or lacks a right:
+    without IPC_LOCK a worker on the fabric may fail to register its buffers.
 
     Fix: repeat the runtime's items in the patch.
     Silent: lists that merge; items that a wider one covers; patches that Kueue writes.
@@ -622,6 +632,25 @@ def patch_replaces_list(view: TrainJobView) -> Iterator[Finding]:
         +                           securityContext:
         +                             capabilities:
         +                               add: [IPC_LOCK] # <-
+          trainer:
+    Bad: IPC_LOCK of a worker on the fabric (trainer-fabric)
+        @@ kind: TrainJob
+        + runtimePatches:
+        +   - manager: vision.example/profile
+        +     trainingRuntimeSpec:
+        +       template:
+        +         spec:
+        +           replicatedJobs:
+        +             - name: node
+        +               template:
+        +                 spec:
+        +                   template:
+        +                     spec:
+        +                       containers:
+        +                         - name: node
+        +                           securityContext:
+        +                             capabilities:
+        +                               add: [SYS_PTRACE] # <-
           trainer:
     Good: one toleration for all (trainer-torch)
         @@ manager: vision.example/pool
@@ -658,10 +687,14 @@ def patch_replaces_list(view: TrainJobView) -> Iterator[Finding]:
                 continue
             name = path[-1] if path[-1] not in ("add", "drop") else f"capabilities.{path[-1]}"
             gone = ", ".join(f"'{_item_text(i.plain())}'" for i in lost[:4])
+            needed = _needed_lock(view, name, lost)
             yield Finding(
                 Place(replaced, on_key=True),
-                f"The patch replaces the runtime's '{name}' as a whole; {gone} of the runtime is gone from the pod.",
+                f"The patch replaces the runtime's '{name}' as a whole; {gone} of the runtime is gone from the pod"
+                + (", and NCCL may fail to register its buffers." if needed is not None else "."),
                 help=f"Repeat {gone} in this list, or leave the list to the runtime.",
+                severity=needed,
+                silences=("POD003",) if needed is not None else (),
                 related=tuple(Related(Place(i), "The runtime has it here.") for i in lost[:4]),
                 fix=Fix(
                     "repeat the runtime's items",

@@ -48,9 +48,9 @@ class Checked:
     row: dict[str, Any]
 
     def refusal(self, place: Place | Node, **values: object) -> Refusal:
-        """The row's refusal at a place, its templates filled in; a check may give `what`, `words` or `edit` itself."""
-        row = {**self.row, **{k: v for k, v in values.items() if k in ("what", "words", "edit")}}
-        facts = {k: v for k, v in values.items() if k not in ("what", "words", "edit")}
+        """The row's refusal at a place, its templates filled in; a check may give `what`, `words`, `then`, `edit` itself."""
+        row = {**self.row, **{k: v for k, v in values.items() if k in ("what", "words", "then", "edit")}}
+        facts = {k: v for k, v in values.items() if k not in ("what", "words", "then", "edit")}
         return Refusal(
             row.get("sort", "fields"),
             place if isinstance(place, Place) else Place(place, on_key=not isinstance(place, Scalar)),

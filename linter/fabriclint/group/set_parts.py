@@ -122,7 +122,12 @@ def depends_on(c: Checked) -> Iterator[Refusal]:
             else:
                 for entry in job.mappings("dependsOn"):
                     other = entry.scalar("name")
-                    if (
+                    if other is not None and other.value == name:
+                        what = f"'{name}' depends on itself"
+                        yield c.refusal(
+                            other, what=what, words="", then="itself", edit="Name the job that it is to wait for."
+                        )
+                    elif (
                         other is not None
                         and isinstance(other.value, str)
                         and not other.open
