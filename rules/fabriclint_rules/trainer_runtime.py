@@ -625,6 +625,10 @@ def gang_without_scheduler(view: RuntimeView) -> Iterator[Finding]:
         + podGroupPolicy:
         +   volcano: {} # <-
           template:
+        @@ - name: node
+        - dependsOn:
+        -   - name: dataset-initializer
+        -     status: Complete
         @@ ancestor-step: trainer
           nodeSelector:
             pool: h100
