@@ -143,24 +143,22 @@ def gang_deadlock(group: GroupView) -> Iterator[Finding]:
         + replicas: 2
         + dependsOn:
         +   name: [master]
-    Source: kubeflow/mpi-operator@101db14 pkg/controller/podgroup.go; kubernetes-sigs/scheduler-plugins@40c0fee
-    pkg/coscheduling/core/core.go; kubeflow/trainer@dc7656a pkg/runtime/framework/plugins/{coscheduling,volcano};
-    volcano-sh/volcano@0a56ed3 pkg/scheduler/plugins/gang, pkg/scheduler/api/job_info.go, docs/design
+    Source: kubeflow/mpi-operator@101db14 pkg/controller/podgroup.go; kubeflow/mpi-operator#608;
+    kubernetes-sigs/scheduler-plugins@40c0fee pkg/coscheduling/core/core.go; kubeflow/trainer@dc7656a
+    pkg/runtime/framework/plugins/{coscheduling,volcano}; volcano-sh/volcano@0a56ed3 pkg/scheduler/plugins/gang, pkg/scheduler/api/job_info.go, docs/design
     task-launch-order-within-job.md; volcano-sh/volcano#2944; kubernetes/enhancements#6298
     """
     short = group.shortfall
     if short is None or group.suspended:
         return
     gang, later = short.gang, short.later
+    there = f"{short.there} is" if short.there == 1 else f"{short.there} are"
     if later is None:
-        said = f"The gang counts {gang.count} pods and only {short.there} are made; the scheduler starts none of them."
+        said = f"The gang counts {gang.count} pods and only {there} made; the scheduler starts none of them."
     elif gang.count is None:
         said = f"{later.said}, and the gang counts them all; the scheduler starts no pod before all are there."
     else:
-        said = (
-            f"{later.said}, and the gang counts {gang.count} pods, of which {short.there} are there by then; the scheduler "
-            "starts none."
-        )
+        said = f"{later.said}: of the {gang.count} pods that the gang counts {there} there by then; the scheduler starts none."
     fewer = gang.edit.format(there=short.there)
     if later is None or (gang.place is not None and not later.edit):
         assert gang.place is not None
@@ -249,7 +247,7 @@ def scheduler_plugin_missing(group: GroupView) -> Iterator[Finding]:
                     edit = f"Add '{unmade.plugin}: []' under 'plugins'."
                     if unmade.maker:
                         lacks = f"{group.maker} has no such plugins"
-                        edit = _instead(role, unmade, index=what.endswith("INDEX"))
+                        edit = _number(role) if what.endswith("INDEX") else _names(group)
                     then = "the variable is empty" if read == "sets" else "there is no such file"
                     yield Finding(
                         place, f"The start text reads '{what}', which {who} {read}, and {lacks}; {then}.", edit
@@ -287,12 +285,28 @@ def _asked(name: str, text: str) -> bool:
     return re.search(rf"-[nzv]\s+\"?\$?\{{?{name}\b|\$\{{{name}:?[-+=]", text) is not None
 
 
-def _instead(role: RoleGroup, unmade: Unmade, *, index: bool) -> str:
-    """What the pods have in place of another controller's variables."""
+def _number(role: RoleGroup) -> str:
+    """What the pods have in place of another controller's index."""
     numbers = [n for n, v in role.injected.items() if v is None and re.search("INDEX|RANK|PROCESS_ID", n)]
-    if index:
-        return f"Use '{numbers[0]}', the pod's number." if numbers else "The pod's number ends its host name."
-    return "Name the pods of this job by the names that they have here."
+    return f"Use '{numbers[0]}', the pod's number." if numbers else "The pod's number ends its host name."
+
+
+def _names(group: GroupView) -> str:
+    """What the pods are called, in place of another controller's list."""
+    named = []
+    for role in group.ranks_on:
+        hosts = role.hosts
+        if hosts is None or (not hosts.bare and not isinstance(group.subdomain, str)):
+            continue
+        behind = "" if hosts.bare else f".{group.subdomain}"
+        first, last = hosts.first, hosts.last
+        if isinstance(last, str):
+            named.append(f"'{first}{behind}'" if first == last else f"'{first}{behind}' to '{last}{behind}'")
+    return (
+        f"The pods are {' and '.join(named)}."
+        if named
+        else "Name the pods of this job by the names that they have here."
+    )
 
 
 @rule("RUN020", "ordered-start", Severity.WARNING, on=GroupView, yields_to=("RUN011",))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: How far the pods of a replicated job must have come before the next are made.
 _STATES = {"Ready": "are ready", "Complete": "have ended"}
-_WITHOUT_STEPS = "Remove the gang's policy, or do the earlier step in an init container and remove 'dependsOn'."
+_WITHOUT_STEPS = "Remove 'podGroupPolicy', or do the earlier step in an init container and remove 'dependsOn'."
 #: What a Job gives its pods where the file does not.
 _OF_JOB = ("JOB_COMPLETION_INDEX",)
 
