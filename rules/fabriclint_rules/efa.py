@@ -36,7 +36,8 @@ def missing_device(job: JobView) -> Iterator[Finding]:
 
     Fix: add `vpc.amazonaws.com/efa` to the limits of the container with the GPUs, beside every other resource.
     Silent: pods with any claim, launchers, heads and daemons, `vpc.amazonaws.com/efa: 0`, jobs on one node, probes,
-    and files with weak signs alone (FI_EFA_FORK_SAFE, an AWS image, an instance type, a toleration). A warning on a
+    privileged containers, which see the node's devices without asking, and files with weak signs alone
+    (FI_EFA_FORK_SAFE, an AWS image, an instance type, a toleration). A warning on a
     runtime alone, whose TrainJobs may bring the device; an error on the workers of an mpi runtime, which they do not reach.
     Bad: the variables and no device (efa-jobset)
         @@ resources:
@@ -101,6 +102,7 @@ def _without_device(pod: WorkerPod) -> Iterator[Finding]:
     worker = pod.worker
     if (
         worker is None
+        or worker.privileged
         or worker.resource_node(EFA) is not None
         or pod.claim_names
         or worker.claims
@@ -361,7 +363,8 @@ def extra_verbs_devices(job: JobView) -> Iterator[Finding]:
     TCP. On p6-b200 two of the host's devices belong to NVLink and are no EFA: there the mount loses the fabric.
 
     Fix: remove the mount; the container gets its own devices with `vpc.amazonaws.com/efa`.
-    Silent: device plugins and installers, containers that ask for no EFA.
+    Silent: device plugins and installers, containers that ask for no EFA, privileged containers: they see all devices
+    without the mount, and may open them.
     Bad: on a machine with other verbs devices (efa-pytorchjob)
         @@ Worker:
         @@ volumeMounts:
@@ -392,7 +395,7 @@ def extra_verbs_devices(job: JobView) -> Iterator[Finding]:
         @@ volumes:
         +   - name: ib
         +     hostPath: {path: /dev/infiniband}
-    Source: ofiwg/libfabric@af8ddbe prov/efa/src/efa_device.c; aws-samples/aws-do-eks#63.
+    Source: ofiwg/libfabric@af8ddbe prov/efa/src/efa_device.c; ofiwg/libfabric#12708; aws-samples/aws-do-eks#63.
     """
     yield from once_a_pod(job, _extra_devices)
 
@@ -401,7 +404,8 @@ def _extra_devices(pod: PodView) -> Iterator[Finding]:
     if pod.role is PodRole.DAEMON:
         return
     for container in pod.main_containers:
-        if not asks(container):
+        # The device cgroup is what forbids to open a device; a privileged container has none.
+        if not asks(container) or container.privileged:
             continue
         for mount in container.mounts:
             volume = pod.volumes.get(mount.string("name") or "")

@@ -38,23 +38,22 @@ def _off(pod: WorkerPod) -> bool:
     return pod.worker is None or on_neuron(pod.worker) or not meant(pod)
 
 
-@rule("EFA003", "fork-safe", Severity.WARNING, on=JobView, yields_to=("EFA001",))
+@rule("EFA003", "fork-safe", Severity.WARNING, on=JobView, also=(Severity.NOTE,), yields_to=("EFA001",))
 def fork_safe(job: JobView) -> Iterator[Finding]:
     """Fork safety is asked for with FI_EFA_FORK_SAFE, and for nothing with RDMAV_FORK_SAFE.
 
     The OFI plugin sets FI_EFA_FORK_SAFE by itself. RDMAV_FORK_SAFE and IBV_FORK_SAFE act on all of ibverbs: on current
-    kernels they do nothing, on older ones they switch huge pages off, and with FI_EFA_USE_HUGE_PAGE=1 libfabric aborts
-    the process. AICR's contract writes FI_EFA_FORK_SAFE=1 out.
+    kernels they do nothing, on older ones they switch huge pages off, as FI_EFA_FORK_SAFE does. With
+    FI_EFA_USE_HUGE_PAGE=1 libfabric aborts the process there. AICR's contract writes FI_EFA_FORK_SAFE=1 out.
 
-    Fix: remove RDMAV_FORK_SAFE; write FI_EFA_FORK_SAFE=1 where the contract asks for it.
+    Fix: remove RDMAV_FORK_SAFE; write FI_EFA_FORK_SAFE=1 where the contract asks for it. A left-over RDMAV_FORK_SAFE is a
+    note where nothing asks for another name in its place.
     Silent: FI_EFA_FORK_SAFE missing outside of AICR's contract, FI_EFA_USE_HUGE_PAGE=0 (the cure for 'Cannot allocate
     memory' at fork), jobs without EFA, Neuron, variables out of view.
-    Bad: the older name (efa-jobset)
-        @@ env:
-        +   - name: RDMAV_FORK_SAFE # <-
-        +     value: "1"
-    Bad: handed on by mpirun (efa-mpijob)
-        ~ NCCL_DEBUG=WARN => RDMAV_FORK_SAFE=1 # <-
+    Bad: the older name in its place (efa-trainjob)
+        ~ FI_EFA_FORK_SAFE => RDMAV_FORK_SAFE # <-
+    Bad: huge pages by force, handed on by mpirun (efa-mpijob)
+        ~ NCCL_DEBUG=WARN => FI_EFA_USE_HUGE_PAGE=1 # <-
     Bad: AICR's contract without it (efa-trainjob)
         @@ env: # <-
         -   - name: FI_EFA_FORK_SAFE
@@ -75,10 +74,19 @@ def fork_safe(job: JobView) -> Iterator[Finding]:
     yield from once(job, _fork_safe)
 
 
+def _lacks_fork_safe(pod: WorkerPod) -> bool:
+    """Whether AICR's contract holds and its FI_EFA_FORK_SAFE is nowhere, under a misspelt name neither."""
+    if pod.contract != "aicr" or not attached(pod) or hidden(pod):
+        return False
+    names = written(pod)
+    return _FORK_SAFE not in names and not any(_meant_name(n) == _FORK_SAFE for n in names.variables)
+
+
 def _fork_safe(pod: WorkerPod) -> Iterator[Finding]:
     if _off(pod):
         return
     environment = pod.ranks_env
+    lacking = _lacks_fork_safe(pod)
     found = False
     for name in _VERBS_FORK:
         variable = environment.get(name)
@@ -88,7 +96,11 @@ def _fork_safe(pod: WorkerPod) -> Iterator[Finding]:
                 name_of(variable)[0],
                 f"'{name}' does nothing for EFA on current kernels and switches huge pages off on older ones; the OFI plugin "
                 f"sets '{_FORK_SAFE}' itself.",
-                help=f"Remove '{name}'; write '{_FORK_SAFE}=1' where fork safety is to be written out.",
+                help=f"Write '{_FORK_SAFE}=1' in its place."
+                if lacking
+                else f"Remove '{name}'; write '{_FORK_SAFE}=1' where fork safety is to be written out.",
+                severity=None if lacking else Severity.NOTE,
+                by_contract=lacking,
             )
             break
     huge = environment.get("FI_EFA_USE_HUGE_PAGE")
@@ -99,10 +111,7 @@ def _fork_safe(pod: WorkerPod) -> Iterator[Finding]:
             "'FI_EFA_USE_HUGE_PAGE=1' beside fork safety, which the OFI plugin asks for, aborts the process on kernels before 5.13.",
             help="Remove it: huge pages are used where they are safe.",
         )
-    if found or pod.contract != "aicr" or not attached(pod) or hidden(pod):
-        return
-    names = written(pod)
-    if _FORK_SAFE in names or any(_meant_name(n) == _FORK_SAFE for n in names.variables):
+    if found or not lacking:
         return
     yield pod.finding(
         missing_variable(pod),

@@ -21,6 +21,7 @@ from fabriclint_rules.gke_wiring import (
     chosen_subset,
     containers_open,
     filled_in,
+    joined,
     launch_of,
     on_host,
     parsed,
@@ -823,8 +824,8 @@ def sidecar_capabilities(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         return
     yield pod.finding(
         daemon.missing("securityContext", "capabilities", "add"),
-        f"The daemon '{daemon.name}' lacks the capability {quoted(lacking)}; it cannot set up the NICs and ends, and the job "
-        "runs over TCP.",
+        f"The daemon '{daemon.name}' lacks the {'capability' if len(lacking) == 1 else 'capabilities'} {joined(lacking)}; it "
+        "cannot set up the NICs and ends, and the job runs over TCP.",
         help=f"Add {' and '.join(lacking)} to its securityContext.capabilities.add.",
         fix=Fix(
             f"add {' and '.join(lacking)}",
@@ -946,11 +947,12 @@ def sidecar_args(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         return
     if retired:
         names = [f"--{n}" for n, _ in retired]
-        verb = "is" if len(names) == 1 else "are"
+        one = len(names) == 1
         yield pod.finding(
             _place(daemon, retired[0][1]),
-            f"{quoted(names)} {verb} retired in the daemon {tag_of(daemon)}; it prints an error for it and goes on.",
-            help="Take it away.",
+            f"{joined(names)} {'is' if one else 'are'} retired in the daemon {tag_of(daemon)}; it prints an error for "
+            f"{'it' if one else 'each'} and goes on.",
+            help=f"Take {'it' if one else 'them'} away.",
             severity=Severity.NOTE,
         )
 

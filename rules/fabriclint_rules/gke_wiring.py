@@ -43,6 +43,12 @@ def quoted(names: list[str], most: int = 3) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+def joined(names: list[str]) -> str:
+    """All the names in single quotes, as a sentence lists them: 'a', 'b' and 'c'."""
+    *head, last = [f"'{n}'" for n in names]
+    return f"{', '.join(head)} and {last}" if head else last
+
+
 def entries(pod: PodView) -> tuple[Scalar, list[Node]] | None:
     """The interfaces annotation with its entries, when it is a list that can be read."""
     node = pod.annotations.get(INTERFACES)

@@ -27,6 +27,11 @@ def judged(pod: WorkerPod) -> bool:
     return pod.worker is not None and not on_neuron(pod.worker)
 
 
+def uses_rccl(pod: WorkerPod) -> bool:
+    """Whether the chips are AMD's: their RCCL has releases, and limits of its own, under NCCL's names."""
+    return pod.worker is not None and pod.worker.resource_node("amd.com/gpu") is not None
+
+
 def near_name(name: str) -> str | None:
     """The variable of NCCL that a misspelt name stands for."""
     data = nccl()
@@ -83,7 +88,8 @@ def removed_variable(job: JobView) -> Iterator[Finding]:
     NCCL does not warn of a variable that an older release read: the setting is lost in silence.
 
     Fix: use the variable that took its place, or remove it.
-    Silent: variables that are renamed and still read are a note, and so are those removed since NCCL 2.18.
+    Silent: images whose NCCL is known and reads the variable. Variables that are renamed and still read are a note, and
+    so are those removed since NCCL 2.18.
     Bad: the ring and tree threshold of 2.4 (nccl-jobset)
         ~ name: NCCL_DEBUG => name: NCCL_TREE_THRESHOLD # <-
         ~ value: WARN => value: "0"
@@ -101,16 +107,20 @@ def removed_variable(job: JobView) -> Iterator[Finding]:
 
 
 def _removed(pod: WorkerPod) -> Iterator[Finding]:
-    if not judged(pod):
+    if not judged(pod) or uses_rccl(pod):
         return
     data = nccl()
+    image = pod.worker.image if pod.worker is not None else None
+    release = nccl_release(image) if isinstance(image, str) else None
     for variable in pod.ranks_env.variables.values():
         gone = data["removed"].get(variable.name)
         if gone is not None:
             last, successor = gone
+            if release is not None and release < _pair(last):
+                continue
             yield pod.finding(
                 name_of(variable)[0],
-                f"NCCL has not read '{variable.name}' since {last}; the setting has no effect.",
+                f"No NCCL after {last} reads '{variable.name}'; there the setting has no effect.",
                 help=f"Use '{successor}', or remove it." if successor else "Remove it.",
                 severity=None if _pair(last) < (2, 18) else Severity.NOTE,
             )
@@ -194,8 +204,9 @@ def _invalid(pod: WorkerPod) -> Iterator[Finding]:
         reading = _read(variable.name, value, release, debug if isinstance(debug, str) else None)
         if reading is None:
             number = integer(value) if exact_integer(value) else None
-            # A plugin in place of NCCL's own InfiniBand reads none of its variables.
+            # A plugin in place of NCCL's own InfiniBand reads none of its variables; RCCL has limits of its own.
             unread = variable.name.startswith("NCCL_IB_") and family(pod) in _OWN_TRANSPORT
+            unread = unread or uses_rccl(pod)
             reading = beyond(variable.name, number) if number is not None and not unread else None
         if reading is not None:
             yield pod.finding(variable.place, reading.message, help=reading.help, severity=reading.severity)

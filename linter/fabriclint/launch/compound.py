@@ -53,7 +53,9 @@ def _clauses(shell: Shell, command: Compound, at: int, state: State, sink: Sink 
     condition, body = command.clauses[at]
     shell.guarded_run(lambda: shell.body(condition, state, sink))
     if state.status is None:
-        shell.fork(state, [lambda s: shell.body(body, s, sink), lambda s: _clauses(shell, command, at + 1, s, sink)])
+        shell.fork(
+            state, [lambda s: shell.body(body, s, sink), lambda s: _clauses(shell, command, at + 1, s, sink)], sink
+        )
     elif state.status == 0:
         shell.body(body, state, sink)
     else:
@@ -80,7 +82,7 @@ def _while(shell: Shell, command: Compound, state: State, sink: Sink | None, giv
         shell.spend(len(known))
         shell.guarded_run(lambda: shell.body(condition, state, sink))
         if state.status is None or (given is not None and HOLE in given.raw) or (given is not None and count):
-            shell.fork(state, [lambda s: _once(shell, body, s, sink), lambda _: None])
+            shell.fork(state, [lambda s: _once(shell, body, s, sink), lambda _: None], sink)
             state.status = 0
             return
         if (state.status == 0) == (command.kind == "until"):
@@ -116,7 +118,7 @@ def _for(shell: Shell, command: Compound, state: State, sink: Sink | None, given
             shell.store(branch, command.name, HOLE, command.start, command.start)
             _once(shell, command.body, branch, sink)
 
-        shell.fork(state, [one, lambda _: None])
+        shell.fork(state, [one, lambda _: None], sink)
         return
     state.status = 0
     for word in words:
@@ -130,7 +132,7 @@ def _select(shell: Shell, command: Compound, state: State, sink: Sink | None, gi
         shell.store(branch, command.name, HOLE, command.start, command.start)
         _once(shell, command.body, branch, sink)
 
-    shell.fork(state, [one, lambda _: None])
+    shell.fork(state, [one, lambda _: None], sink)
 
 
 def _cfor(shell: Shell, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:
@@ -140,7 +142,7 @@ def _cfor(shell: Shell, command: Compound, state: State, sink: Sink | None, give
     for _ in range(_MOST_ROUNDS):
         value = expander.arithmetic(parts[1]) if parts[1] else 1
         if value is None:
-            shell.fork(state, [lambda s: _once(shell, command.body, s, sink), lambda _: None])
+            shell.fork(state, [lambda s: _once(shell, command.body, s, sink), lambda _: None], sink)
             return
         if value == 0:
             state.status = 0
@@ -176,14 +178,14 @@ def _case(shell: Shell, command: Compound, state: State, sink: Sink | None, give
         elif hit:
             if unknown:
                 unknown.append(lambda s, body=body: shell.body(body, s, sink))  # type: ignore[misc]
-                shell.fork(state, unknown)
+                shell.fork(state, unknown, sink)
                 return
             shell.body(body, state, sink)
             if end == ";;":
                 return
             fall = end == ";&"
     if unknown:
-        shell.fork(state, [*unknown, lambda _: None])
+        shell.fork(state, [*unknown, lambda _: None], sink)
 
 
 def _function(shell: Shell, command: Compound, state: State, sink: Sink | None, given: Word | None) -> None:

@@ -155,7 +155,7 @@ class Shell:
                     run(state)
                 else:
                     asked = state.asked
-                    self.fork(state, [run, lambda _: None])
+                    self.fork(state, [run, lambda _: None], sink)
                     state.status = None
                     state.asked = asked
             elif (state.status == 0) == (op == "&&"):
@@ -172,16 +172,18 @@ class Shell:
         finally:
             self.guarded -= 1
 
-    def fork(self, state: State, branches: list[Callable[[State], None]]) -> None:
-        """One of the branches runs, and nobody knows which."""
+    def fork(self, state: State, branches: list[Callable[[State], None]], sink: Sink | None = None) -> None:
+        """One of the branches runs, and nobody knows which: what they print is known where they agree."""
         before = state.certainty
         outcomes: list[State] = []
+        printed: set[str] = set()
         lost = before
         leave: Exception | None = None
         for branch in branches:
             copy = state.copy()
             self.spend(len(copy.variables) + len(copy.files) + 10)
             copy.certainty = Certainty.MAYBE
+            at = len(sink.parts) if sink is not None else 0
             try:
                 branch(copy)
                 outcomes.append(copy)
@@ -191,6 +193,12 @@ class Shell:
             except LeaveError as end:
                 leave = end
                 lost = min(lost, Certainty.EXPECTED if end.kind != "return" else Certainty.MAYBE)
+            finally:
+                if sink is not None:
+                    printed.add("".join(sink.parts[at:]))
+                    del sink.parts[at:]
+        if sink is not None:
+            sink.add(printed.pop() if len(printed) == 1 else HOLE)
         if not outcomes:
             assert leave is not None
             raise leave
