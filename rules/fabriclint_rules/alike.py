@@ -22,6 +22,19 @@ def once_a_pod(job: JobView, judge: Callable[[PodView], Iterable[Finding]]) -> I
     return _merged((pod, judge(pod)) for pod in job.pods)
 
 
+def together(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings that say the same of several templates of one job, as one with the other places beside it."""
+    first: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        key = (finding.message, finding.severity)
+        known = first.get(key)
+        if known is None:
+            first[key] = finding
+        elif _spot(finding.place) not in {_spot(known.place), *(_spot(r.place) for r in known.related)}:
+            first[key] = replace(known, related=(*known.related, Related(finding.place, "The same stands here.")))
+    yield from first.values()
+
+
 def _merged(said: Iterable[tuple[PodView, Iterable[Finding]]]) -> Iterator[Finding]:
     first: dict[tuple[object, ...], Finding] = {}
     for pod, findings in said:

@@ -12,6 +12,7 @@ from fabriclint.launch.release import openmpi_release, refuses
 from fabriclint.node import Mapping, Node, Scalar, Sequence
 from fabriclint.pod import ContainerView
 from fabriclint.rule import Finding, Place, Severity, rule
+from fabriclint_rules.alike import together
 
 _DOLLAR = re.compile(r"(?<!\$)\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_]\w*)\)")
@@ -61,6 +62,10 @@ def command_in_one_word(group: GroupView) -> Iterator[Finding]:
         ~ [serve-engine] => ["{{ engine command }}"]
     Source: kubernetes v1.35.2 pkg/kubelet/container; opencontainers/runtime-spec config.md (process.args)
     """
+    yield from together(_in_one_word(group))
+
+
+def _in_one_word(group: GroupView) -> Iterator[Finding]:
     for role in group.roles:
         for container in role.pod.containers:
             listed = container.node.at("command")
@@ -132,6 +137,10 @@ def unexpanded_variable(group: GroupView) -> Iterator[Finding]:
         +     value: $(LWS_LEADER_ADDRESS):5000
     Source: kubernetes v1.35.2 third_party/forked/golang/expansion, pkg/kubelet/kubelet_pods.go
     """
+    yield from together(_unexpanded(group))
+
+
+def _unexpanded(group: GroupView) -> Iterator[Finding]:
     for role in group.roles:
         for container in role.pod.containers:
             yield from _words(role, container)
@@ -302,6 +311,10 @@ def launcher_option_refused(group: GroupView) -> Iterator[Finding]:
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, --allow-run-as-root, -np, "2", ./reduce, -ppn, "1"]
     Source: Open MPI 4.1, 5.0.8 to 5.0.11; MPICH; sgl-project/sglang 0.5.23 server_args.py; torch 2.15.0 distributed/run.py
     """
+    yield from together(_of_launchers(group))
+
+
+def _of_launchers(group: GroupView) -> Iterator[Finding]:
     for role in group.roles:
         for started in role.started:
             for program in started.launch.programs:
@@ -326,15 +339,15 @@ def _refused(started: Started, launcher: Launcher) -> Iterator[Finding]:
         return
     from fabriclint.launch.strangers import owners  # the tables of all launchers, of which most runs need none
 
-    by_severity: dict[Severity, list[Refusal]] = {}
+    by_severity: dict[tuple[Severity, str], list[Refusal]] = {}
     release = None
     if any(r.by.startswith("Open MPI") for r in launcher.refusals):
         release = _release(started)
     for refusal in launcher.refusals:
         severity = _severity(launcher, refusal, release) if _written(started, refusal) else None
         if severity is not None:
-            by_severity.setdefault(severity, []).append(refusal)
-    for severity, some in by_severity.items():
+            by_severity.setdefault((severity, refusal.what), []).append(refusal)
+    for (severity, refused), some in by_severity.items():
         reasons = "; ".join(dict.fromkeys(r.reason for r in some))
         by = f" ({some[0].by})" if some[0].by and severity is Severity.NOTE else ""
         stranger = next((o for r in some for o in owners(r.text, launcher.family)), None)
@@ -343,7 +356,7 @@ def _refused(started: Started, launcher: Launcher) -> Iterator[Finding]:
             then = "releases that refuse it end before any rank starts"
         yield Finding(
             started.place(some[0].place),
-            f"{launcher.family} refuses an option: {reasons}{by}; {then}.",
+            f"{launcher.family} refuses {refused}: {reasons}{by}; {then}.",
             _instead(launcher, some, severity) + (f" {stranger} has an option of this name." if stranger else ""),
             severity,
         )
@@ -378,6 +391,8 @@ def _written(started: Started, refusal: Refusal) -> bool:
 def _severity(launcher: Launcher, refusal: Refusal, release: tuple[int, ...] | None) -> Severity | None:
     """A warning for what no release takes, or not the one in view; a note where that is not known; None for no fault."""
     option = refusal.text.startswith("-")
+    if refusal.what != "an option" and not refusal.by:
+        return Severity.WARNING
     if launcher.family in ("torchrun", "deepspeed", "horovodrun"):
         if "does not exist" in refusal.reason:
             from fabriclint.launch.strangers import never_known

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from fabriclint.launch.facts import Fact, Launcher, Lookup, integer
 from fabriclint.launch.options import Parsed, both, parse
 from fabriclint.launch.word import HOLE, Word
-from fabriclint.node import UNKNOWN, Unknown
+from fabriclint.node import UNKNOWN, Unknown, open_value
 
 VALUED = both(
     "config_file",
@@ -92,8 +94,42 @@ FLAGS = both(
 ) | {"-m": "module", "-q": "quiet", "-h": "help"}
 
 
-def read(words: list[Word], lookup: Lookup) -> Launcher:
-    """Read the words behind `accelerate launch`."""
+_NUMBERS = ("num_processes", "num_machines", "machine_rank", "main_process_port")
+_LINE = re.compile(r"(\w+):[ \t]*('[^'\n]*'|\"[^\"\\\n]*\"|[^\s#&*!|>'\"{\[][^#\n]*?)?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+#: Sorts of jobs that accelerate starts by torchrun's way; deepspeed may start its own.
+_BY_TORCH = ("MULTI_GPU", "FSDP", "DEEPSPEED")
+
+
+def _configured(file: Word) -> dict[str, Fact] | None:
+    """What a configuration in view says by its plain lines; None when it may say more than can be read."""
+    if HOLE in file.raw or file.raw.lstrip()[:1] in ("{", "["):
+        return None
+    said: dict[str, Fact] = {}
+    sort, nested = None, None
+    for found in re.finditer(r"^[ \t]*(\w+):[ \t]*['\"]?([\w.-]*)", file.raw, re.MULTILINE):
+        if found[1] == "distributed_type":
+            sort = found[2]
+        elif found[1] == "deepspeed_multinode_launcher":
+            nested = found[2]
+    if sort not in _BY_TORCH or (sort == "DEEPSPEED" and nested != "standard"):
+        return None
+    for found in _LINE.finditer(file.raw):
+        if found.start() and file.raw[found.start() - 1] != "\n":
+            continue
+        name, text = found[1], (found[2] or "").strip()
+        place = file.part(found.start(2), found.end(2)) if text else file.part(found.start(1), found.end(1))
+        text = text.strip("'\"")
+        if name in _NUMBERS:
+            said[name] = integer(text, place)
+            if isinstance(said[name].value, str):
+                said[name] = Fact(UNKNOWN, place)
+        elif name in ("main_process_ip", "same_network"):
+            said[name] = Fact(UNKNOWN if open_value(text) else text, place)
+    return said
+
+
+def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None) -> Launcher:
+    """Read the words behind `accelerate launch`. `files`: the texts in view by their paths."""
     made = Launcher("accelerate", words)
     got: Parsed = parse(words, VALUED, FLAGS, prefixes=False)
     made.inner = got.rest
@@ -103,7 +139,7 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
     if not got.rest and not got.errors and not got.unclear:
         made.refuse("", "the training script is missing", None)
     facts: dict[str, Fact] = {}
-    for name in ("num_processes", "num_machines", "machine_rank", "main_process_port"):
+    for name in _NUMBERS:
         facts[name] = Fact()
         if name in got.values:
             value, place = got.values[name]
@@ -115,19 +151,22 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
         made.forget()
         return made
     configured = "config_file" in got.values
-    file_value: Unknown | None = UNKNOWN if configured else None
+    written: dict[str, Fact] | None = {}
     if configured:
         value, place = got.values["config_file"]
         made.options["config_file"] = Fact(UNKNOWN if HOLE in value else value, place)
+        file = (files or {}).get(value)
+        written = _configured(file) if file is not None else None
+    file_value: Unknown | None = UNKNOWN if written is None else None
 
     def say(name: str) -> Fact:
-        fact = facts[name]
-        return fact if fact.value is not None else Fact(file_value)
+        fact = facts.get(name, Fact())
+        return fact if fact.value is not None else (written or {}).get(name, Fact(file_value))
 
     machines, processes, rank, port = (
         say(n) for n in ("num_machines", "num_processes", "machine_rank", "main_process_port")
     )
-    address = Fact(file_value)
+    address = say("main_process_ip")
     if "main_process_ip" in got.values:
         value, place = got.values["main_process_ip"]
         address = Fact(UNKNOWN if HOLE in value else value, place)
@@ -175,6 +214,9 @@ def read(words: list[Word], lookup: Lookup) -> Launcher:
     )
     made.host = address if address.value is not None else Fact("None")
     made.port = port if port.value is not None else Fact(29500)
-    if made.backend.value not in ("static", UNKNOWN) and "same_network" in got.flags:
+    same = say("same_network").value
+    if isinstance(same, Unknown) and made.backend.value != "static":
+        made.host = Fact(UNKNOWN)
+    elif made.backend.value not in ("static", UNKNOWN) and ("same_network" in got.flags or same in ("true", "True")):
         made.host, made.port = Fact("localhost"), Fact(29400)
     return made

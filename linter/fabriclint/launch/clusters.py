@@ -241,4 +241,6 @@ def ray(words: list[Word]) -> Launcher | None:
         elif name in ("--num-gpu", "--num_gpus", "--num-cpu", "--num_cpus"):
             made.refuse(raw, f"ray has no option '{name}'", rest[i].place)
         i += 1
+    if not made.head and made.host.value is None and not any("--help" in w.raw for w in rest):
+        made.refuse(words[0].raw, "one of '--head' and '--address' is needed", words[0].place, what="to start")
     return made

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from fabriclint.launch.facts import Fact, Launcher, Lookup, integer
+from fabriclint.launch.facts import Fact, Launcher, Lookup, integer, lines_of
 from fabriclint.launch.options import parse
-from fabriclint.launch.word import HOLE, Word
+from fabriclint.launch.word import HOLE, Place, Word
 from fabriclint.node import UNKNOWN
 
 _NAMES = (
@@ -52,23 +52,20 @@ _PREFIXES = ("NCCL", "PYTHON", "MLFLOW", "MV2", "UCX")
 _LINE = re.compile(r"^(\S+)\s+slots=(\d{1,6})")
 
 
-def hosts_of(text: str) -> list[tuple[str, int]] | str:
-    """The hosts of a hostfile, or why it is refused."""
+def hosts_of(file: Word) -> list[tuple[str, int]] | tuple[str, str, Place]:
+    """The hosts of a hostfile, or the line that is refused, why, and where it stands."""
     hosts: list[tuple[str, int]] = []
-    for line in text.splitlines():
-        line = line.strip()
-        if not line or line.startswith("#"):
-            continue
+    for line, place in lines_of(file):
         match = _LINE.match(line)
         if match is None:
-            return f"the line '{line}' is not 'NAME slots=N'"
+            return line, f"the line '{line}' is not 'NAME slots=N'", place
         if any(h == match.group(1) for h, _ in hosts):
-            return f"the host '{match.group(1)}' stands there twice"
+            return line, f"the host '{match.group(1)}' stands there twice", place
         hosts.append((match.group(1), int(match.group(2))))
     return hosts
 
 
-def read(words: list[Word], lookup: Lookup, *, hostfile: str | None = None) -> Launcher:
+def read(words: list[Word], lookup: Lookup, *, hostfile: Word | None = None) -> Launcher:
     """Read the words behind `deepspeed`. `hostfile`: its text when it is in view."""
     made = Launcher("deepspeed", words, forwards="patterns", prefixes=_PREFIXES)
     got = parse(words, VALUED, FLAGS)
@@ -98,6 +95,8 @@ def read(words: list[Word], lookup: Lookup, *, hostfile: str | None = None) -> L
         facts["node_rank"],
         facts["master_port"] if facts["master_port"].value is not None else Fact(29500),
     )
+    if "no_ssh" in got.flags and "node_rank" not in got.values:
+        made.refuse("--no_ssh", "'--no_ssh' needs the node's '--node_rank'", got.flags["no_ssh"])
     path = got.values.get("hostfile")
     made.hostfile = Fact(
         UNKNOWN if path and HOLE in path[0] else path[0] if path else "/job/hostfile",
@@ -116,8 +115,11 @@ def read(words: list[Word], lookup: Lookup, *, hostfile: str | None = None) -> L
         made.host = made.master if made.master.value is not None else Fact(UNKNOWN)
         return made
     hosts = hosts_of(hostfile)
-    if isinstance(hosts, str):
-        made.refuse(hostfile[:40], hosts, made.hostfile.place)
+    if isinstance(hosts, tuple):
+        text, reason, place = hosts
+        host, count = re.match(r"[\w.-]+", text), re.search(r"[=:]\s*(\d+)$", text)
+        way = f"{host[0]} slots={count[1] if count else 'N'}" if host else ""
+        made.refuse(text, reason, place, instead=way if "twice" not in reason else "", what="its hostfile")
         return made
     chosen = [(h, list(range(n))) for h, n in hosts]
     for name in ("include", "exclude"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -60,6 +61,7 @@ class Refusal:
     """Something in the command line that the launcher refuses.
 
     `by`: the versions, "" for all. `instead`: the words that all versions take in its place, "" where there are none.
+    `what`: what is refused, when it is no option.
     """
 
     text: str
@@ -67,6 +69,7 @@ class Refusal:
     place: Place | None
     by: str = ""
     instead: str = ""
+    what: str = "an option"
 
 
 @dataclass(slots=True)
@@ -113,9 +116,17 @@ class Launcher:
         """Whether it would not start at all, whatever its version."""
         return any(not r.by for r in self.refusals)
 
-    def refuse(self, text: str, reason: str, place: Place | None, by: str = "", instead: str = "") -> None:
+    def refuse(
+        self,
+        text: str,
+        reason: str,
+        place: Place | None,
+        by: str = "",
+        instead: str = "",
+        what: str = "an option",
+    ) -> None:
         """Note a refusal."""
-        self.refusals.append(Refusal(text, reason, place, by, instead))
+        self.refusals.append(Refusal(text, reason, place, by, instead, what))
 
     def forget(self) -> None:
         """An unknown word may overrule everything that was read."""
@@ -145,6 +156,36 @@ def hosts_in(word: Word) -> list[tuple[str, Place]]:
             found.append((name, word.part(at, at + len(name))))
         at += len(entry) + 1
     return found
+
+
+def lines_of(file: Word) -> list[tuple[str, Place]]:
+    """The lines of a hostfile that name a host, without blanks around them, each with its place."""
+    found: list[tuple[str, Place]] = []
+    at = 0
+    for line in file.raw.split("\n"):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            start = at + len(line) - len(line.lstrip())
+            found.append((text, file.part(start, start + len(text))))
+        at += len(line) + 1
+    return found
+
+
+def refuse_lines(made: Launcher, file: Word) -> None:
+    """Note the first line of a hostfile that mpirun does not take: each make has a form of its own."""
+    for line, place in lines_of(file):
+        if HOLE in line:
+            continue
+        name, *rest = line.partition("#")[0].split()
+        if made.family == "hydra" and any(w.startswith("slots") for w in rest):
+            count = re.search(r"slots\s*=\s*(\d+)", line)
+            way = f"{name}:{count[1] if count else 'N'}"
+            made.refuse(line, f"the line '{line}' is not 'NAME:N'", place, instead=way, what="its hostfile")
+            return
+        if made.family == "openmpi" and re.fullmatch(r"[A-Za-z][\w.-]*:\d+", name):
+            way = name.replace(":", " slots=")
+            made.refuse(line, f"the line '{line}' is not 'NAME slots=N'", place, instead=way, what="its hostfile")
+            return
 
 
 def hosts_of_file(file: Word) -> list[tuple[str, Place]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fabriclint.launch.commands import MPI_STARTERS
-from fabriclint.launch.facts import Launcher, Lookup, hosts_of_file
+from fabriclint.launch.facts import Launcher, Lookup, hosts_of_file, refuse_lines
 from fabriclint.launch.word import HOLE, Word
 
 _PYTHON = re.compile(r"python[0-9.]*|pypy3?")
@@ -90,6 +90,7 @@ def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None
     written = (files or {}).get(made.hostfile.string or "") if made is not None else None
     if made is not None and written is not None:
         made.named += hosts_of_file(written)
+        refuse_lines(made, written)
     return made
 
 
@@ -127,11 +128,15 @@ def _read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None) -> L
     if name == "accelerate":
         from fabriclint.launch import accelerate
 
-        return accelerate.read(rest[1:], lookup) if rest and (rest[0].raw == "launch" or rest[0] is words[0]) else None
+        return (
+            accelerate.read(rest[1:], lookup, files)
+            if rest and (rest[0].raw == "launch" or rest[0] is words[0])
+            else None
+        )
     if name == "accelerate-launch":
         from fabriclint.launch import accelerate
 
-        return accelerate.read(rest, lookup)
+        return accelerate.read(rest, lookup, files)
     if name in ("deepspeed", "ds"):
         from fabriclint.launch import deepspeed
 
@@ -167,12 +172,12 @@ def _read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None) -> L
     return None
 
 
-def _hostfile(words: list[Word], files: dict[str, Word] | None) -> str | None:
+def _hostfile(words: list[Word], files: dict[str, Word] | None) -> Word | None:
     for k, word in enumerate(words):
         path = word.raw.partition("=")[2] if word.raw.startswith("--hostfile=") else None
         if word.raw in ("-H", "--hostfile") and k + 1 < len(words):
             path = words[k + 1].raw
         if path is not None:
             text = (files or {}).get(path)
-            return text.raw if text is not None and HOLE not in text.raw else None
+            return text if text is not None and HOLE not in text.raw else None
     return None
