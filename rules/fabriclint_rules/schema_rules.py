@@ -252,7 +252,7 @@ def wrong_level(manifest: Manifest, settings: Any) -> Iterator[Finding]:
     """
     for fault in _faults(manifest, settings):
         if fault.moves_to is not None and _misplaced(fault):
-            target = ".".join(str(s) for s in fault.moves_to if not isinstance(s, int))
+            target = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in fault.moves_to).removeprefix(".")
             yield Finding(_place(fault), fault.message, help=f"Move it to '{target}'.")
     if not manifest.partial:
         yield from _annotations(manifest)

@@ -153,3 +153,10 @@ def test_what_a_substitution_prints_is_known_where_all_branches_print_the_same(t
     assert words[2:] == ["--nnodes=4", "--nproc-per-node=8", "train.py"]
     assert words[1] == (f"--rdzv-conf=is_host={printed}" if printed else words[1])
     assert isinstance(words[1], str) == (printed is not None)
+
+
+def test_a_field_at_the_wrong_level_has_one_path_in_message_and_help() -> None:
+    text = job(EFA32, extra="imagePullPolicy: Always")
+    ((_, _, message, help_text),) = told(text, "DOC007")
+    assert "it belongs at 'spec.template.spec.containers[0].imagePullPolicy'" in message
+    assert help_text == "Move it to 'spec.template.spec.containers[0].imagePullPolicy'."
