@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
-from fabriclint.group.started import Started
+from fabriclint.group.started import Started, options_seen
 from fabriclint.launch import Launcher
 from fabriclint.node import UNKNOWN, Unknown
 from fabriclint.pod import ContainerView, Variable
@@ -143,7 +143,7 @@ def environment_not_forwarded(group: GroupView) -> Iterator[Finding]:
             if role in workers and role not in group.launchers and not _leads(role, launcher):
                 continue
             family, forwards = _handing(role, started, launcher)
-            if forwards not in ("all", "listed", "patterns"):
+            if forwards not in ("all", "listed", "patterns") or not options_seen(started):
                 continue
             others = [r for r in workers if r.pod is not role.pod]
             yield from _lost(family, forwards, role, started, launcher, others, group.ssh)

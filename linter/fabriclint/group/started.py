@@ -27,6 +27,8 @@ ADDRESS_VARIABLES = (
 )
 #: Hosts that are another one on each node.
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+#: What accelerate takes for a host when it is told of none.
+NO_HOST = "None"
 #: Launchers that start ranks on other hosts by ssh.
 BY_SSH = ("openmpi", "mpi", "hydra", "horovodrun")
 #: Variables that say where a pod stands among the others, which no image does.
@@ -59,14 +61,28 @@ def _as_the_image_may_have_it(role: RoleGroup, container: ContainerView, launch:
     refusals = _refusals(launch)
     if not refusals:
         return launch
-    from fabriclint.group.injection import given_names
-
-    set_elsewhere = {m[1] or m[2] for m in _DOLLAR.finditer(container.start_text)}
-    set_elsewhere -= {*role.environment(container), *given_names()}
+    set_elsewhere = _set_elsewhere(role, container)
     if not set_elsewhere:
         return launch
-    again = _read(role, container, frozenset(set_elsewhere))
+    again = _read(role, container, set_elsewhere)
     return again if refusals - _refusals(again) else launch
+
+
+def _set_elsewhere(role: RoleGroup, container: ContainerView) -> frozenset[str]:
+    """Names in the start text that no file sets and no controller would: the image may well."""
+    from fabriclint.group.injection import given_names
+
+    read = {m[1] or m[2] for m in _DOLLAR.finditer(container.start_text)}
+    return frozenset(read - {*role.environment(container), *given_names()})
+
+
+def options_seen(started: Started) -> bool:
+    """Whether all options of the launcher are seen: none may come by a variable that the image sets."""
+    set_elsewhere = _set_elsewhere(started.role, started.container)
+    if not set_elsewhere:
+        return True
+    launcher = _read(started.role, started.container, set_elsewhere).launcher
+    return launcher is not None and not launcher.unclear
 
 
 def _refusals(launch: Launch) -> set[tuple[str, str]]:
