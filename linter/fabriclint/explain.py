@@ -393,7 +393,7 @@ def _launch(group: GroupView) -> tuple[LaunchSeen | None, str | None]:
     if where is not None:
         own = start.launch if start is not None and start.launch.main is not None else None
         said = own is not None and own.host.string == host and own.host.place is not None
-        by = "the command" if said else group.maker
+        by = "the command" if said else _teller(group)
     if start is None or start.launch.main is None:
         return None, by if where is not None else None
     program = start.launch.program
@@ -405,6 +405,18 @@ def _launch(group: GroupView) -> tuple[LaunchSeen | None, str | None]:
         program if isinstance(program, str) else "?", nodes, _known(group.processes_per_node), where, forwarded
     )
     return seen, by
+
+
+def _teller(group: GroupView) -> str:
+    """Who sets the variable that holds the address: the file itself, or the controller."""
+    for role in group.ranks_on:
+        container = role.container
+        for name in group.address:
+            if container is None or role.environment().get(name) is None:
+                continue
+            given = role.sets(container) and name in role.injected and role.beats(name)
+            return "the file" if name in container.env and not given else group.maker
+    return group.maker
 
 
 def _unknown(manifest: Manifest, group: GroupView | None, view: TrainJobView | None) -> Iterator[Unseen]:

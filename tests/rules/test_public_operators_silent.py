@@ -211,3 +211,48 @@ def test_a_kind_has_its_article(kind: str, said: str) -> None:
 def test_a_misspelt_capability_costs_a_privileged_container_nothing_with_runc(privileged: str, severity: str) -> None:
     context = f"securityContext:\n  privileged: {privileged}\n  capabilities: {{add: [CAP_SYS_ADMIN]}}"
     assert [f[1] for f in told(pytorch("[torchrun, train.py]", context), "POD005")] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("image", "severity"),
+    [
+        ("gcr.io/samples/serve:3", "note"),
+        ("public.ecr.aws/samples/serve:3", "note"),
+        ("us-central1-docker.pkg.dev/ours/serve/serve:3", "warning"),
+        ("111122223333.dkr.ecr.us-east-1.amazonaws.com/serve:3", "warning"),
+    ],
+)
+def test_a_registry_that_all_clusters_pull_from_is_no_sign_of_a_cloud(image: str, severity: str) -> None:
+    text = base("pod-lws", ("registry.example/serve:3", image), ("vpc.amazonaws.com/efa: 32", ""))
+    assert {f[1] for f in told(text, "POD008")} == {severity}
+
+
+def explained(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What explain says of where the ranks meet."""
+    from fabriclint.cli import explain
+
+    file = tmp_path / "job.yaml"
+    file.write_text(text)
+    explain.run([str(file)], output_format="text", config=None, isolated=True, trainer_version=None)
+    return next(line for line in capsys.readouterr().out.split("\n") if "rendezvous" in line).split(maxsplit=1)[1]
+
+
+def test_an_address_in_the_files_own_env_is_not_put_down_to_the_controller(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = base(
+        "run-volcano",
+        ("pytorch: [--master=master, --worker=worker, --port=23456]", "svc: []"),
+        (
+            "command: [python, train.py]",
+            "command: [python, train.py]\n              env: [{name: MASTER_ADDR, value: head}]",
+        ),
+    )
+    assert explained(text, tmp_path, capsys) == "head (set by the file)"
+
+
+def test_deepspeed_is_not_said_to_meet_by_a_variable_that_it_does_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = base("near-workers", ("[torchrun,", "[deepspeed, --hostfile=/data/hosts, train.py]  # ["))
+    assert explained(text, tmp_path, capsys) == "at an address that is known only at run time"

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from fabriclint.rule import Pack
 
 
+#: Launchers that read no variable with the ranks' address.
+_DEAF = ("deepspeed", "openmpi", "mpi", "hydra", "horovodrun", "srun")
+
+
 def run(
     paths: list[str],
     *,
@@ -279,6 +283,8 @@ def _rendezvous(e: Explained) -> str:
         return ""
     host, _ = group.rendezvous
     named = next((n for n in group.address for r in group.ranks_on if n in r.injected), None)
+    if e.launch is not None and e.launch.program in _DEAF:
+        named = None
     if host is None and named is not None:
         return f"in {named} (set by {group.maker}, another one in each group)"
     if host is None:
