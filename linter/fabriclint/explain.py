@@ -55,6 +55,8 @@ class RoleSeen:
     injected: list[str]
     #: Variables set to the empty text.
     empty: list[str]
+    #: Each pod is a server of its own: how many there are is no count of a job.
+    alone: bool = False
 
 
 @dataclass(slots=True)
@@ -361,6 +363,7 @@ def _role(role: RoleGroup) -> RoleSeen:
         replaced,
         injected,
         empty,
+        role.pod.site.pods is None,
     )
 
 
@@ -432,12 +435,13 @@ def _unknown(manifest: Manifest, group: GroupView | None, view: TrainJobView | N
     if any(isinstance(v, Unknown) for r in group.roles for v in r.injected.values()) and not manifest.namespace:
         yield Unseen("namespace", "the file names none; full host names hold it", None)
     for role in group.roles:
-        if isinstance(role.all_pods, Unknown):
+        if isinstance(role.all_pods, Unknown) and role.pod.site.pods is not None:
             yield Unseen("pods", f"their number in '{role.name}' is open", _region(role.pod.site.holder))
     if group.user_service and isinstance(group.subdomain, str) and group.multi_node is not False:
-        yield Unseen(
-            "Service", f"host names resolve by a headless Service '{group.subdomain}' that the user makes", None
-        )
+        why = f"host names resolve by a headless Service '{group.subdomain}' that the user makes"
+        if not group.subdomain:
+            why = "serviceName is empty: no host name of the pods resolves"
+        yield Unseen("Service", why, None)
     seen: set[int] = set()
     for pod in group.pods:
         if id(pod) in seen:
@@ -454,14 +458,16 @@ def _unseen_of(container: ContainerView, group: GroupView) -> Iterator[Unseen]:
     image = container.image
     node = container.image_node
     if isinstance(image, Unknown):
-        yield Unseen("image", f"the image of '{name}' is filled in elsewhere", _region(node or container.node))
+        whose = f"the image of '{name}'" if name else "the image"
+        yield Unseen("image", f"{whose} is filled in elsewhere", _region(node or container.node))
     elif container is container.pod.worker:
         what = "its libraries and its own environment are not looked at"
         yield Unseen("image", f"{what} ('{image or 'none given'}')", _region(node or container.node))
     roles = [r for r in group.roles if r.pod is container.pod]
     started_by_controller = any(r.default_start is not None and r.sets(container) for r in roles)
     if not container.command_seen and not started_by_controller:
-        yield Unseen("command", f"the image of '{name}' decides what starts", _region(container.node.at("name")))
+        whose = f"the image of '{name}'" if name else "the image"
+        yield Unseen("command", f"{whose} decides what starts", _region(container.node.at("name")))
     for entry in container.node.mappings("envFrom"):
         for kind, key in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
             source = entry.string(key, "name")

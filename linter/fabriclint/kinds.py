@@ -92,7 +92,7 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
                 continue
             meta_path = row.get("meta")
             if meta_path is not None:
-                metadata = _metadata(root, meta_path, stars)
+                metadata = _metadata(root, meta_path, stars, row.get("carried"))
             else:
                 metadata = node.mapping("metadata") if form == "template" else None
             if "step of" in row:
@@ -110,8 +110,14 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
                 from fabriclint.own_shapes import as_pod_spec, with_listed_env, with_what_stands_beside
 
                 held = [c for p in row["containers"] for c, _ in matches(spec, p) if isinstance(c, Mapping)]
+                if not held and row.get("optional"):
+                    continue
                 if row.get("environment") == "map":
                     held = [with_listed_env(c) for c in held]
+                if "amounts" in row:
+                    from fabriclint.own_amounts import READERS
+
+                    held = [READERS[row["amounts"]](c, root, row) for c in held]
                 beside = root.at(*_bind(row["beside"], stars)) if "beside" in row else None
                 if held and held[0].key == "mainContainer" and isinstance(beside, Mapping):
                     held[0] = with_what_stands_beside(held[0], beside)
@@ -125,25 +131,60 @@ def _sites(root: Mapping, rows: list[dict[str, Any]]) -> Iterator[PodSite]:
             if root.string("apiVersion") in row.get("ranks_by_limits", ()):
                 runs_ranks = _limits_gpus(spec)
             part = _part(root, row, name)
-            called = row.get("called", "")
-            yield PodSite(node, spec, metadata, form, role, pods, name, together, owner, runs_ranks, part, called)
+            site = PodSite(
+                node, spec, metadata, form, role, pods, row.get("name", name), together, owner, runs_ranks, part
+            )
+            site.called = row.get("called", "")
+            site.image_elsewhere = row.get("image") == "elsewhere"
+            site.copies = _copies(root, row, owner, name)
+            yield site
+
+
+def _copies(root: Mapping, row: dict[str, Any], owner: Mapping | None, name: str) -> int | Unknown:
+    """How many groups of these pods the object makes: counts of the object, of the role, and of the group that lists it."""
+    factors: list[int | Unknown] = []
+    for said in row.get("copies", ()):
+        if said == "listed":
+            listing = _listing(root, row, name)
+            factors.append(number(listing.at("replicas"), 1) if listing is not None else 1)
+        elif said.startswith("/"):
+            factors.append(number(root.at(*said.split("/")[1:]), 1))
+        else:
+            factors.append(number(owner.at(*said.split("/")) if owner is not None else None, 1))
+    return _times(*factors)
+
+
+def _listing(root: Mapping, row: dict[str, Any], name: str) -> Mapping | None:
+    """The group of several templates that lists one by its name."""
+    for one in root.mappings(*row["part of"].split("/")[1:]) if "part of" in row else ():
+        listed = one.sequence("cliqueNames")
+        if any(isinstance(i, Scalar) and i.value == name for i in (listed.items if listed is not None else [])):
+            return one
+    return None
 
 
 def _part(root: Mapping, row: dict[str, Any], name: str) -> str:
     """What a template works with: all of the object (empty), those of a name, or the group that lists it by name."""
     given: str = row.get("part", "")
-    if "part of" in row:
-        for one in root.mappings(*row["part of"].split("/")[1:]):
-            listed = one.sequence("cliqueNames")
-            if any(isinstance(i, Scalar) and i.value == name for i in (listed.items if listed is not None else [])):
-                return one.string("name") or name
+    listing = _listing(root, row, name)
+    if listing is not None:
+        return listing.string("name") or name
     return name if given == "owner" else given
 
 
-def _metadata(root: Mapping, paths: str | list[str], stars: list[str | int]) -> Mapping | None:
-    """What reaches the pods of labels and annotations: of several places the first wins."""
+def _metadata(
+    root: Mapping, paths: str | list[str], stars: list[str | int], carried: list[str] | None = None
+) -> Mapping | None:
+    """What reaches the pods of labels and annotations: of several places the first wins.
+
+    `carried`: how the names begin that reach them from the last place, where not all do.
+    """
     found = [root.at(*_bind(path, stars)) for path in ([paths] if isinstance(paths, str) else paths)]
     there = [n for n in found if isinstance(n, Mapping)]
+    if carried is not None and isinstance(found[-1], Mapping):
+        from fabriclint.own_shapes import beginning
+
+        there[-1] = beginning(there[-1], tuple(carried))
     if len(there) < 2:
         return there[0] if there else None
     from fabriclint.own_shapes import over

@@ -47,6 +47,19 @@ def over(nodes: list[Mapping]) -> Mapping:
     return made
 
 
+def beginning(metadata: Mapping, prefixes: tuple[str, ...]) -> Mapping:
+    """Labels and annotations of which only those are taken whose names begin so."""
+    made = twin(metadata)
+    for key in ("annotations", "labels"):
+        given = metadata.at(key)
+        if isinstance(given, Mapping):
+            kept = made.fields[key] = twin(given)
+            kept.fields.update({name: node for name, node in given.fields.items() if name.startswith(prefixes)})
+        elif isinstance(given, Scalar) and given.value is not None:
+            made.fields[key] = given
+    return made
+
+
 def step_pod(workflow: Mapping, template: Mapping, step: Mapping) -> Mapping:
     """The pod of a workflow's step: its container or set of containers, sidecars, and what workflow and template say.
 
@@ -86,9 +99,9 @@ def as_pod_spec(place: Mapping, fields: dict[str, Node], containers: list[Mappin
     return wrapper
 
 
-def with_listed_env(container: Mapping) -> Mapping:
-    """A container whose `environment` is a mapping, with the same as a list under `env`."""
-    given = container.mapping("environment")
+def with_listed_env(container: Mapping, key: str = "environment") -> Mapping:
+    """A container whose variables are a mapping, with the same as a list under `env`."""
+    given = container.mapping(key)
     made = twin(container)
     made.fields.update(container.fields)
     listed = Sequence(container.doc, container.start, container.end)

@@ -79,9 +79,9 @@ class ContainerView:
 
     @property
     def image(self) -> str | Unknown | None:
-        """The image reference; UNKNOWN when open or when a TrainJob may give another."""
+        """The image reference; UNKNOWN when open or when another object (a TrainJob, a configuration) may give one."""
         text = self.node.string("image")
-        if text is None and not self.pod.workload.runtime_alone:
+        if text is None and not (self.pod.workload.runtime_alone or self.pod.site.image_elsewhere):
             return None
         if text is None or open_value(text):
             self.pod.lookup.unseen(f"the image of container '{self.name}'", self.image_node)

@@ -53,6 +53,10 @@ class PodSite:
     part: str = ""
     #: The name that the controller gives a container without one.
     called: str = ""
+    #: An object that no file has to show may bring the image: its absence says nothing.
+    image_elsewhere: bool = False
+    #: How many such groups the object makes, where the kind says so in a count of its own.
+    copies: int | Unknown = 1
 
 
 class Landing(Protocol):

@@ -234,7 +234,7 @@ def _job(e: Explained) -> str:
     if _number(each) is not None and each:
         text += f" x {_count(each, 'GPU', 'GPUs')}"
         if _number(gpus) is not None:
-            text += f" = {gpus} GPUs"
+            text += f" = {_count(gpus, 'GPU', 'GPUs')}"
     elif each == 0:
         text += "" if any(r.pod.is_worker for r in group.ranks_on) else ", no GPUs"
     elif each is None:
@@ -243,10 +243,10 @@ def _job(e: Explained) -> str:
         text += ", an unknown number of GPUs"
     if _number(ranks) is not None:
         text += f"; {_count(ranks, 'rank', 'ranks')}"
-    copies = {r.copies for r in group.roles}
-    several = next((c for c in copies if _number(c) is None or _number(c) != 1), None)
-    if several is not None:
-        text += f"; {_count(several, 'such group', 'such groups')}"
+    copies = {_number(r.copies) for r in group.roles if r.pod.site.pods is not None}
+    # Parts that are served in different numbers are told apart by the lines of the groups.
+    if len(copies) == 1 and copies != {1}:
+        text += f"; {_count(copies.pop(), 'such group', 'such groups')}"
     return text
 
 
@@ -258,7 +258,7 @@ def _title(role: RoleSeen) -> str:
 
 def _role_line(role: RoleSeen) -> str:
     title = _title(role)
-    parts = [_count(role.pods, "pod", "pods")]
+    parts = ["independent pods" if role.alone else _count(role.pods, "pod", "pods")]
     if role.hosts:
         parts.append(" .. ".join(dict.fromkeys(role.hosts)) + (" .." if role.pods is None else ""))
     if role.gpus is None or role.gpus:

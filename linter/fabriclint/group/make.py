@@ -112,7 +112,8 @@ def plain_roles(job: JobView) -> list[RoleGroup]:
         name, pods = pod.name or str(pod.role), UNKNOWN if pod.site.pods is None else pod.site.pods
         owner = pod.site.owner
         limits = [owner.at("maxReplicas"), owner.at("spec", "autoScalingConfig")] if owner is not None else []
-        roles.append(RoleGroup(pod, name, name, pods, scalable=any(n is not None for n in limits)))
+        scalable = any(n is not None for n in limits)
+        roles.append(RoleGroup(pod, name, name, pods, pod.site.copies, scalable=scalable))
     return roles
 
 

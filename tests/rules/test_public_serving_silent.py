@@ -1,0 +1,331 @@
+"""Objects of serving platforms, in the shapes that are seen in public: read whole, and silent where nothing is wrong."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from fabriclint.assemble import assemble
+from fabriclint.cli.explain import _role_line, _totals
+from fabriclint.config import Settings
+from fabriclint.engine import builtin_pack, lint
+from fabriclint.explain import Explained, explain
+from fabriclint.node import UNKNOWN
+from fabriclint.report.model import ReportOptions
+from fabriclint.views import JobView
+
+GIVEN = Settings(isolated=True)
+
+
+def job_of(text: str) -> JobView:
+    (job,) = lint([], GIVEN, stdin=("a.yaml", text.encode())).jobs
+    return job
+
+
+def codes(text: str, *, notes: bool = False) -> list[tuple[str, int]]:
+    report = assemble(lint([], GIVEN, stdin=("a.yaml", text.encode())), GIVEN, ReportOptions())
+    return [(f.code, f.region.line) for f in report.findings if notes or f.severity != "note"]
+
+
+def explained(text: str) -> Explained:
+    def run(pack: object) -> object:
+        return lint([], GIVEN, stdin=("a.yaml", text.encode()), pack=pack)  # type: ignore[arg-type]
+
+    (one,) = explain(run, builtin_pack(), GIVEN, lambda done: assemble(done, GIVEN, ReportOptions()))  # type: ignore[arg-type]
+    return one
+
+
+def line_of(text: str, part: str) -> int:
+    return text[: text.index(part)].count("\n") + 1
+
+
+# --- A kind whose image a configuration brings is no patch --------------------------------------------------------
+
+LLM = """\
+apiVersion: serving.kserve.io/v1alpha1
+kind: LLMInferenceService
+metadata:
+  name: chat
+  annotations:
+    k8s.v1.cni.cncf.io/networks: rails
+spec:
+  model: {uri: "hf://example/chat", name: example/chat}
+  replicas: 3
+  parallelism: {data: 16, dataLocal: 8, tensor: 1}
+  template:
+    containers:
+      - name: main
+        env:
+          - {name: NCCL_SOCKET_IFNAME, value: net1}
+        resources: {limits: {nvidia.com/gpu: "8", rdma/roce_gdr: 1}}
+  worker:
+    containers:
+      - name: main
+        env:
+          - {name: NCCL_SOCKET_IFNAME, value: net1}
+        resources: {limits: {nvidia.com/gpu: "8", rdma/roce_gdr: 1}}
+"""
+
+
+def test_a_service_without_an_image_is_a_workload() -> None:
+    job = job_of(LLM)
+    assert job.group.nodes == 2
+    assert [(r.name, r.pods, r.copies) for r in job.group.roles] == [("template", 1, 3), ("worker", 1, 3)]
+    worker = job.pods[0].worker
+    assert worker is not None
+    assert worker.image is UNKNOWN
+
+
+def test_networks_named_on_the_service_reach_its_pods() -> None:
+    assert codes(LLM) == []
+
+
+def test_other_annotations_of_the_service_stay_on_it() -> None:
+    text = LLM.replace("k8s.v1.cni.cncf.io/networks: rails", "example.com/networks: rails")
+    assert codes(text) == [("NCCL007", line_of(text, "value: net1"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LLM,
+        (
+            "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: a}\nspec:\n  predictor:\n"
+            "    model:\n      modelFormat: {name: huggingface}\n      env: [{name: NCCL_DEBGU, value: WARN}]\n"
+            "      resources: {limits: {nvidia.com/gpu: 8}}\n"
+        ),
+    ],
+    ids=["LLMInferenceService", "InferenceService"],
+)
+def test_a_misspelt_variable_is_seen_there(text: str) -> None:
+    wrong = text.replace("name: NCCL_SOCKET_IFNAME", "name: NCCL_SOCKET_IFNMAE")
+    assert "NCCL001" in [c for c, _ in codes(wrong, notes=True)]
+
+
+def test_a_patch_of_another_kind_without_an_image_stays_a_patch() -> None:
+    text = (
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      containers:\n"
+        "        - {name: main, resources: {limits: {nvidia.com/gpu: 8}}}\n"
+    )
+    assert lint([], GIVEN, stdin=("a.yaml", text.encode())).jobs == []
+
+
+# --- GPUs that a kind says in fields of its own -------------------------------------------------------------------
+
+
+def gpus(text: str) -> list[tuple[str, object]]:
+    return [(p.name, p.worker.gpus if p.worker is not None else 0) for p in job_of(text).pods]
+
+
+MODEL = (
+    "apiVersion: kubeai.org/v1\nkind: Model\nmetadata: {name: a}\nspec:\n  url: hf://example/a\n  engine: VLLM\n  features: [TextGeneration]\n"
+    '  env: {NCCL_DEBUG: INFO, NCCL_MIN_NCHANNELS: "112"}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "resource", "count"),
+    [
+        ("nvidia-gpu-h100:8", "nvidia.com/gpu", 8),
+        ("nvidia-gpu-l4", "nvidia.com/gpu", 1),
+        ("amd-gpu-mi300x:4", "amd.com/gpu", 4),
+        ("google-tpu-v5e-2x2:4", "google.com/tpu", 4),
+    ],
+)
+def test_a_profile_counts_its_gpus(profile: str, resource: str, count: int) -> None:
+    (pod,) = job_of(f"{MODEL}  resourceProfile: {profile}\n").pods
+    assert pod.worker is not None
+    assert pod.worker.amount(resource) == Decimal(count)
+    assert pod.worker.env.value("NCCL_DEBUG") == "INFO"
+
+
+@pytest.mark.parametrize("profile", ["cpu:4", "my-own:8", "nvidia-gpu-h100:many", "'{{ profile }}'"])
+def test_a_profile_that_is_not_known_is_no_gpu(profile: str) -> None:
+    assert gpus(f"{MODEL}  resourceProfile: {profile}\n") == [("model", 0)]
+
+
+def test_the_channels_of_rccl_have_other_limits() -> None:
+    assert [c for c, _ in codes(f"{MODEL}  resourceProfile: amd-gpu-mi300x:8\n", notes=True) if c != "NCCL004"] == []
+
+
+WORKSPACE = (
+    "apiVersion: kaito.sh/v1beta1\nkind: Workspace\nmetadata: {name: a}\n"
+    "resource: {count: 2, instanceType: Standard_NC48ads_A100_v4, labelSelector: {matchLabels: {a: a}}}\n"
+)
+
+
+def test_a_machine_counts_its_gpus() -> None:
+    text = f"{WORKSPACE}inference: {{preset: {{name: example/a}}}}\n"
+    assert gpus(text) == [("inference", 2)]
+    assert job_of(text).group.gpus == 4
+    assert codes(text) == []
+
+
+def test_a_machine_that_is_not_known_is_no_gpu() -> None:
+    text = f"{WORKSPACE}tuning: {{preset: {{name: example/a}}}}\n".replace("Standard_NC48ads_A100_v4", "Standard_X1")
+    assert gpus(text) == [("tuning", 0)]
+
+
+NIM = """\
+apiVersion: apps.nvidia.com/v1alpha1
+kind: NIMService
+metadata: {name: a}
+spec:
+  image: {repository: nvcr.io/nim/example/a, tag: "1.7"}
+  authSecret: ngc
+  expose: {service: {port: 8000}}
+  storage: {nimCache: {name: a}}
+  replicas: 2
+  multiNode: {parallelism: {pipeline: 2, tensor: 4}}
+"""
+
+
+def test_the_degree_of_parallelism_counts_gpus_where_no_amount_is_said() -> None:
+    job = job_of(NIM)
+    (role,) = job.group.roles
+    assert (role.pods, role.copies, role.gpus) == (2, 2, 4)
+    worker = role.pod.worker
+    assert worker is not None
+    assert worker.image == "nvcr.io/nim/example/a:1.7"
+    assert codes(NIM) == []
+
+
+def test_an_amount_goes_before_the_degree_of_parallelism() -> None:
+    text = NIM + "  resources: {limits: {nvidia.com/gpu: 8}}\n"
+    assert gpus(text) == [("server", 8)]
+
+
+SPARK = """\
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {name: a}
+spec:
+  type: Python
+  mode: cluster
+  image: registry.example/spark:3
+  mainApplicationFile: local:///a.py
+  sparkVersion: 3.5.0
+  driver: {cores: 1}
+  executor:
+    instances: 2
+    gpu: {name: nvidia.com/gpu, quantity: 2}
+    env: [{name: NCCL_DEBUG, value: WARN}]
+"""
+
+
+def test_an_executor_has_the_gpus_of_its_own_field() -> None:
+    assert gpus(SPARK) == [("driver", 0), ("executor", 2)]
+    assert codes(SPARK) == []
+
+
+# --- Engines of several pods in a runtime -------------------------------------------------------------------------
+
+RUNTIME = """\
+apiVersion: ome.io/v1beta1
+kind: ClusterServingRuntime
+metadata: {name: a}
+spec:
+  engineConfig:
+    leader:
+      runner:
+        name: ome-container
+        image: registry.example/sglang:1
+        command: [python3, -m, sglang.launch_server, --dist-init-addr, "$(LWS_LEADER_ADDRESS):5000", --nnodes, "2"]
+        resources: {limits: {nvidia.com/gpu: 8}}
+    worker:
+      size: 1
+      runner:
+        name: ome-container
+        image: registry.example/sglang:1
+        command: [python3, -m, sglang.launch_server, --dist-init-addr, "$(LWS_LEADER_ADDRESS):5000", --nnodes, "2"]
+        resources: {limits: {nvidia.com/gpu: 8}}
+  routerConfig:
+    runner: {name: router, image: "registry.example/router:1"}
+"""
+
+
+def test_leader_and_worker_of_a_runtime_are_one_job() -> None:
+    group = job_of(RUNTIME).group
+    assert [(r.name, r.pod.site.pods) for r in group.roles][:2] == [("engine leader", 1), ("engine worker", 1)]
+    assert group.gpus == 16
+    assert codes(RUNTIME) == []
+
+
+# --- Copies of a group --------------------------------------------------------------------------------------------
+
+POD = "{containers: [{name: main, image: 'registry.example/a:1', resources: {limits: {nvidia.com/gpu: 8}}}]}"
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "spec", "counts"),
+    [
+        (
+            "grove.io/v1alpha1",
+            "PodCliqueSet",
+            (
+                f"{{replicas: 2, template: {{cliques: [{{name: a, spec: {{replicas: 1, podSpec: {POD}}}}}, {{name: b, spec: {{replicas: 3, "
+                f"podSpec: {POD}}}}}], podCliqueScalingGroups: [{{name: g, replicas: 4, cliqueNames: [b]}}]}}}}"
+            ),
+            [(1, 2), (3, 8)],
+        ),
+        (
+            "nvidia.com/v1alpha1",
+            "DynamoGraphDeployment",
+            (
+                "{services: {Decode: {replicas: 3, multinode: {nodeCount: 2}, resources: {limits: {gpu: '8'}}, "
+                "extraPodSpec: {mainContainer: {image: 'registry.example/a:1'}}}}}"
+            ),
+            [(2, 3)],
+        ),
+        (
+            "disaggregatedset.x-k8s.io/v1",
+            "DisaggregatedSet",
+            f"{{roles: [{{name: a, spec: {{replicas: 5, leaderWorkerTemplate: {{size: 2, workerTemplate: {{spec: {POD}}}}}}}}}]}}",
+            [(2, 5)],
+        ),
+        (
+            "orchestration.aibrix.ai/v1alpha1",
+            "StormService",
+            f"{{replicas: 2, template: {{spec: {{roles: [{{name: a, replicas: 3, podGroupSize: 2, template: {{spec: {POD}}}}}]}}}}}}",
+            [(2, 6)],
+        ),
+        (
+            "grove.io/v1alpha1",
+            "PodCliqueSet",
+            f"{{replicas: '{{{{ n }}}}', template: {{cliques: [{{name: a, spec: {{replicas: 1, podSpec: {POD}}}}}]}}}}",
+            [(1, UNKNOWN)],
+        ),
+    ],
+    ids=["Grove", "Dynamo", "DisaggregatedSet", "AIBrix", "open"],
+)
+def test_how_many_groups_an_object_makes(api: str, kind: str, spec: str, counts: list[object]) -> None:
+    group = job_of(f"apiVersion: {api}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n").group
+    assert [(r.pods, r.copies) for r in group.roles] == counts
+
+
+# --- What is said of servers --------------------------------------------------------------------------------------
+
+SERVERS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec:
+  replicas: 4
+  selector: {matchLabels: {a: a}}
+  template:
+    metadata: {labels: {a: a}}
+    spec:
+      containers:
+        - name: main
+          image: registry.example/a:1
+          command: [vllm, serve, example/a]
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+
+def test_servers_of_their_own_are_no_open_count() -> None:
+    one = explained(SERVERS)
+    assert [u.what for u in one.unknown if u.what == "pods"] == []
+    assert [_role_line(r) for r in one.groups] == ["server: independent pods, 1 GPU"]
+    assert _totals(one)["nodes"] == 1
