@@ -226,7 +226,7 @@ def ipc_lock_inert(pod: WorkerPod) -> Iterator[Finding]:
     )
 
 
-@rule("POD005", "capability-spelling", Severity.ERROR, on=WorkerPod, also=(Severity.WARNING,))
+@rule("POD005", "capability-spelling", Severity.ERROR, on=WorkerPod, also=(Severity.WARNING, Severity.NOTE))
 def capability_spelling(pod: WorkerPod) -> Iterator[Finding]:
     """Capabilities are spelt as Kubernetes spells them, on the container that needs them.
 
@@ -236,8 +236,8 @@ def capability_spelling(pod: WorkerPod) -> Iterator[Finding]:
 
     Fix: write IPC_LOCK in the worker's securityContext.capabilities.add.
 
-    Silent: ALL, names that are right. In a privileged container, which has every capability by itself, a wrong name is a
-    warning.
+    Silent: ALL, names that are right. In a privileged container, which has every capability whatever its list says, a
+    wrong name is a note.
 
     Bad: with a dash (pod-jobset)
         ~ add: [IPC_LOCK] => add: [IPC-LOCK]  # <-
@@ -287,13 +287,17 @@ def _spelt(pod: PodView, container: ContainerView, capability: Scalar) -> Iterat
     right = bare if bare in known else nearest(bare, known)
     if right is None:
         return
-    # A privileged container has every capability by itself: runc passes over the unknown name, crun does not.
-    then = "crun refuses the container" if container.privileged else "the container is not created, or lacks it"
+    # The list of a privileged container is replaced by all capabilities before any runtime sees it.
+    then = (
+        "the container is privileged and has every capability all the same"
+        if container.privileged
+        else "the container is not created, or lacks it"
+    )
     yield pod.finding(
         Place(capability),
         f"The capability '{text}' is not spelt as Kubernetes does; {then}.",
         help=f"Write '{right}'.",
-        severity=Severity.WARNING if container.privileged else Severity.ERROR,
+        severity=Severity.NOTE if container.privileged else Severity.ERROR,
         fix=Fix(f"write {right}", (SetValue(capability, right),)),
     )
 
