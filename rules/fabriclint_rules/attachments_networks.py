@@ -99,10 +99,10 @@ def attachment_definition(view: object) -> Iterator[Finding]:
     Silent: configurations that name the device themselves, and those that a template fills in.
 
     Bad: an SR-IOV network without its resource (ib-rails)
+        @@ metadata:  # <-
         @@ name: rail-a
         - annotations:
         -   k8s.v1.cni.cncf.io/resourceName: nvidia.com/sriov_resource_rail_0
-        @@ spec:  # <-
     Bad: macvlan on an InfiniBand port (dev-macvlan)
         ~ "master": "ens3f0np0" => "master": "ibs1f0"  # <-
     Bad: the same made by the operator (whole; file=network.yaml)
@@ -153,9 +153,8 @@ def _definition(manifest: Manifest) -> Iterator[Finding]:
         if not network.known or config is None:
             return
         if network.sort in ("sriov", "host-device", "ib-sriov") and network.resource is None and not network.own_device:
-            node = manifest.root.at("metadata", "annotations")
             yield Finding(
-                Place(node if node is not None else manifest.root.nearest("spec"), on_key=True),
+                Place(manifest.root.nearest("metadata", "annotations"), on_key=True),
                 f"{called} of type '{network.sort}' has no annotation 'k8s.v1.cni.cncf.io/resourceName'; the "
                 "plugin is given no device and pods stay in ContainerCreating.",
                 help="Add the annotation with the resource that the device plugin offers.",

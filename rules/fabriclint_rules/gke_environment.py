@@ -202,7 +202,8 @@ def env_profile_not_sourced(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     Fix: put `. "${NCCL_LIB_DIR}/nccl-env-profile.sh"` (gIB: `. /usr/local/gib/scripts/set_nccl_env.sh`) before the
     program that starts the ranks.
     Silent: the profile by BASH_ENV, NCCL_INIT_SCRIPT, NCCL_CONF_FILE or a wrapper of Google's test image, and its
-    variables written out; a start that is not in view, an idle pod, or Ray, is a note.
+    variables written out; gIB's plugin kept out by NCCL_NET_PLUGIN; a start that is not in view, an idle pod, or Ray, is
+    a note.
     Bad: torchrun at once (tcpxo-job)
         @@ containers:
         - . "${NCCL_LIB_DIR}/nccl-env-profile.sh"
@@ -240,7 +241,7 @@ def env_profile_not_sourced(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     written = _transcribed(pod)
     if written:
         return
-    if rule.family == "GIB" and pod.multi_node is False:
+    if rule.family == "GIB" and (pod.multi_node is False or _no_plugin(pod)):
         return
     containers = [worker, *(c for p in pod.launchers for c in p.main_containers)]
     starting = next((c for c in reversed(containers) if _starts_ranks(launch_of(c))), None)
@@ -271,6 +272,12 @@ def env_profile_not_sourced(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         + (f", with {data['needs']} set." if "needs" in data else "."),
         severity=Severity.NOTE if quiet else None,
     )
+
+
+def _no_plugin(pod: WorkerPod) -> bool:
+    """Whether the file keeps gIB's plugin out (NCCL's own transport takes the cards): its settings are not asked for then."""
+    chosen = pod.ranks_env.value("NCCL_NET_PLUGIN")
+    return isinstance(chosen, str) and chosen.strip().lower() in ("", "none")
 
 
 @rule("TCPXO023", "lib-dir", Severity.ERROR, on=WorkerPod, fabric=TCPXO, also=(Severity.WARNING,))
@@ -1056,3 +1063,88 @@ def _bindings(text: str) -> dict[str, set[int]]:
         if name:
             made.setdefault(name, set()).update(cpus)
     return made
+
+
+@rule("TCPXO033", "image-too-old", Severity.WARNING, on=WorkerPod, fabric=TCPXO)
+def image_too_old(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
+    """The training image can load the plugin.
+
+    The plugin lies on the node and is loaded inside of the training image. From v1.0.9-1 on it needs glibc 2.35, that of
+    Ubuntu 22.04; Debian 12 has a newer one. In an older image the loader refuses it, and NCCL goes on without.
+
+    Fix: take an image that is built on Ubuntu 22.04 or Debian 12, or newer.
+    Silent: images that do not say what they are built on; daemons older than v1.0.15, which go with an older plugin.
+    Bad: Ubuntu 20.04 (tcpxo-job)
+        @@ containers:
+        ~ registry.example/train:1 => nvidia/cuda:12.2.2-devel-ubuntu20.04 # <-
+    Bad: Debian 11 (tcpxo-mega-jobset)
+        @@ containers:
+        ~ registry.example/train:1 => python:3.11-slim-bullseye # <-
+    Good: Ubuntu 22.04 (tcpxo-job)
+        @@ containers:
+        ~ registry.example/train:1 => nvidia/cuda:12.4.1-devel-ubuntu22.04
+    Good: a plugin of before (tcpxo-mega-jobset)
+        ~ tcpgpudmarxd-dev:v1.0.21 => tcpgpudmarxd-dev:v1.0.14
+        @@ containers:
+        ~ registry.example/train:1 => python:3.11-slim-bullseye
+    Source: GoogleCloudPlatform/container-engine-accelerators@992db81 gpudirect-tcpxo/README.md (v1.0.9-1).
+    """
+    floor, daemon, worker = profile_of(pod).get("image_floor"), sidecar(pod), pod.worker
+    node = worker.image_node if worker is not None else None
+    release = release_of(tag_of(daemon) or "") if daemon is not None else None
+    if floor is None or worker is None or node is None or not isinstance(worker.image, str):
+        return
+    if release is None or release < parsed(floor["daemon"]):
+        return
+    if not any(re.search(one, worker.image) for one in floor["older"]):
+        return
+    yield pod.finding(
+        Place(node),
+        f"The image '{worker.image}' has a glibc older than {floor['glibc']}, which the plugin needs from {floor['plugin']} on; "
+        "NCCL cannot load the plugin and runs over TCP.",
+        help="Take an image that is built on Ubuntu 22.04 or Debian 12, or newer.",
+    )
+
+
+@rule("TCPX034", "bindings-cut", Severity.WARNING, on=WorkerPod, fabric=TCPX)
+def bindings_cut(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
+    """The bindings of CPUs stand in quotes in a shell line.
+
+    They hold semicolons, at which the shell ends a command: the plugin gets the first interface's CPUs alone, and the
+    shell tries to run the rest as a program, which ends the text under `set -e`.
+
+    Fix: put the value in quotes.
+    Silent: values in env, where nothing cuts them.
+    Bad: exported without quotes (tcpx-job)
+        @@ containers:
+        @@ set -e
+        + export NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177 # <-
+    Bad: the receiver's (tcpx-jobset)
+        @@ containers:
+        @@ set -e
+        + export NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:22-35,126-139; eth2:22-35,126-139 # <-
+    Good: in quotes (tcpx-job)
+        @@ containers:
+        @@ set -e
+        + export NCCL_GPUDIRECTTCPX_TX_BINDINGS="eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177"
+    Good: one interface, and another command behind it (tcpx-jobset)
+        @@ containers:
+        @@ set -e
+        + export NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth1:8-21,112-125; echo bound
+    Source: GoogleCloudPlatform/container-engine-accelerators@98c85a6 gpudirect-tcpx/README.md; POSIX shell command language.
+    """
+    for variable in pod.ranks_env.starting("NCCL_GPUDIRECTTCPX_"):
+        if not variable.name.endswith("_BINDINGS") or variable.origin not in ("export", "mpirun"):
+            continue
+        node, within = variable.place.node, variable.place.within
+        if not isinstance(node, Scalar) or not isinstance(node.value, str) or within is None:
+            continue
+        found = re.match(r"\s*;\s*\w+:\d+-\d+", node.value[within[1] :])
+        if found is not None:
+            yield pod.finding(
+                variable.place,
+                f"The shell cuts '{variable.name}' at its first ';'; the plugin gets '{variable.value}' alone, and the rest is run "
+                "as a command that does not exist.",
+                help="Put the value in quotes.",
+            )
+            return

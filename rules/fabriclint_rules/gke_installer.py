@@ -9,14 +9,31 @@ from fabriclint.rule import Finding, Place, Severity, rule
 from fabriclint.workload import PodRole
 from fabriclint_rules.gke_wiring import tag_of
 
+#: The name that the plugin's image would have if it were called after its fabric.
+_NO_IMAGE = "nccl-plugin-gpudirecttcpxo"
+_IMAGE_HELP = "Write nccl-plugin-gpudirecttcpx-dev, in the folder gpudirect-tcpxo."
 
-@rule("TCPXO032", "installer-parts", Severity.NOTE, on=PodView)
+
+def _copies_plugin(pod: PodView) -> Iterator[Finding]:
+    """A job's own container that is to bring the plugin, by a name that no image has."""
+    for container in pod.containers:
+        node = container.image_node
+        if node is not None and container.image_name == _NO_IMAGE:
+            yield pod.finding(
+                Place(node),
+                f"No image is called '{_NO_IMAGE}'; it is not pulled and the pod does not start.",
+                help=_IMAGE_HELP,
+                severity=Severity.ERROR,
+            )
+
+
+@rule("TCPXO032", "installer-parts", Severity.NOTE, on=PodView, also=(Severity.ERROR,))
 def installer_parts(pod: PodView) -> Iterator[Finding]:
     """The cluster's DaemonSets install what TCPXO's pods need.
 
     The installer's first init container loads the module behind /dev/dmabuf_import_helper; without it the DaemonSet
-    becomes Ready and every daemon ends with exit code 0. An image that does not exist is not pulled, and an old
-    injector crashes on nodes of today.
+    becomes Ready and every daemon ends with exit code 0. An image that does not exist is not pulled, in a job's pod
+    either, and an old injector crashes on nodes of today.
 
     Fix: take the installer and the injector of one release as they are published.
     Silent: init containers whose command is not in view.
@@ -77,6 +94,12 @@ def installer_parts(pod: PodView) -> Iterator[Finding]:
               containers:
                 - name: pause
                   image: mirror.example/pause:3
+    Bad: a job copies the plugin from an image that does not exist (tcpxo-job)
+        + initContainers:
+        +   - name: plugin
+        +     image: mirror.example/gpudirect-tcpxo/nccl-plugin-gpudirecttcpxo:v1.0.15 # <-
+        +     command: [/scripts/container_entry.sh, install]
+        - initContainers:
     Good: the module is loaded first (whole)
         apiVersion: apps/v1
         kind: DaemonSet
@@ -122,17 +145,18 @@ def installer_parts(pod: PodView) -> Iterator[Finding]:
     #539, #562.
     """
     if pod.role is not PodRole.DAEMON and pod.workload.kind != "DaemonSet":
+        yield from _copies_plugin(pod)
         return
     for container in pod.containers:
         image, node = container.image, container.image_node
         if not isinstance(image, str) or node is None:
             continue
         folder = image.rsplit("/", 2)[-2] if "/" in image else ""
-        if container.image_name == "nccl-plugin-gpudirecttcpxo":
+        if container.image_name == _NO_IMAGE:
             yield pod.finding(
                 Place(node),
                 f"No image is called '{container.image_name}'; the installer's image is not pulled and no node gets the plugin.",
-                help="Write nccl-plugin-gpudirecttcpx-dev, in the folder gpudirect-tcpxo.",
+                help=_IMAGE_HELP,
             )
             return
         if container.image_name == "nccl-plugin-gpudirecttcpx-dev" and folder == "gpudirect-tcpxo":

@@ -788,6 +788,7 @@ def _family(pod: PodView, annotations: Mapping) -> str:
 
 @rule("TCPXO030", "host-network", Severity.NOTE, on=WorkerPod, fabric=TCPXO)
 @rule("TCPX030", "host-network", Severity.NOTE, on=WorkerPod, fabric=TCPX)
+@rule("GIB030", "host-network", Severity.NOTE, on=WorkerPod, fabric=GIB)
 def host_network(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
     """A pod with networks of its own is not on the host's network.
 
@@ -836,6 +837,24 @@ def host_network(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         @@ spec:
         +   hostNetwork: true
         +   dnsPolicy: ClusterFirstWithHostNet
+    Bad GIB: both (gib-job)
+        @@ template:
+        @@ spec:
+        +   hostNetwork: true # <-
+        +   dnsPolicy: ClusterFirstWithHostNet
+    Bad GIB: both in a JobSet (gib-jobset)
+        @@ template:
+        @@ template:
+        @@ spec:
+        +   hostNetwork: true # <-
+        +   dnsPolicy: ClusterFirstWithHostNet
+    Good GIB: networks of its own (gib-job)
+        @@ annotations:
+    Good GIB: said to be off (gib-jobset)
+        @@ template:
+        @@ template:
+        @@ spec:
+        +   hostNetwork: false
     Source: NVIDIA/aicr#381.
     """
     if not on_host(pod) or INTERFACES not in pod.annotations:

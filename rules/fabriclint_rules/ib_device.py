@@ -51,6 +51,9 @@ def resource_name(job: JobView) -> Iterator[Finding]:
     Bad: machines with InfiniBand, NCCL_IB_HCA, and nothing that opens a card (ib-jobset)
         ~ limits: => limits:  # <-
         - rdma/hca_shared_devices_a: 1
+    Bad: none of it (ib-trainjob)
+        ~ rdma/hca_shared_devices_a: 1 => rdma/hca_shared_devices_a: 0  # <-
+        ~ rdma/hca_shared_devices_a: 1 => rdma/hca_shared_devices_a: 0
     Bad: one letter is lost (ib-pytorchjob)
         ~ rdma/rdma_shared_device_a => rdma/rdma_shared_devce_a  # <-
         ~ rdma/rdma_shared_device_a => rdma/rdma_shared_devce_a
@@ -127,15 +130,33 @@ def _without_device(pod: WorkerPod) -> Iterator[Finding]:
         return
     told = Related(variable.place, f"'{variable.name}' says that InfiniBand is meant.")
     also = (Related(Place(machine), "These machines have InfiniBand."),) if machine is not None else ()
+    none = _none_of_it(worker)
+    if none is not None:
+        what = f"The container '{worker.name}' asks for 0 of '{none.key}' although '{variable.name}' is set"
+        edit = f"Write how many it is to have: 1 of '{_CONTRACT_RESOURCE}' is all cards of the node."
+    else:
+        what = f"The container '{worker.name}' asks for no RDMA device although '{variable.name}' is set"
+        edit = (
+            f"Add the cluster's RDMA resource to its limits: '{_CONTRACT_RESOURCE}: 1' for the shared devices of AKS."
+        )
     found = pod.finding(
-        worker.missing("resources", "limits"),
-        f"The container '{worker.name}' asks for no RDMA device although '{variable.name}' is set; NCCL finds no card and the "
-        "job runs over TCP.",
-        help=f"Add the cluster's RDMA resource to its limits: '{_CONTRACT_RESOURCE}: 1' for the shared devices of AKS.",
+        Place(none) if none is not None else worker.missing("resources", "limits"),
+        f"{what}; NCCL finds no card and the job runs over TCP.",
+        help=edit,
         severity=Severity.ERROR if aicr else Severity.WARNING,
         related=(told, *also),
     )
     yield by_contract(found) if aicr else found
+
+
+def _none_of_it(worker: ContainerView) -> Scalar | None:
+    """An RDMA resource of which the container asks for 0: where the amount is to be written."""
+    known = {r for p in known_profiles(worker.pod).values() for r in p.get("resources", ())}
+    for resource in sorted(worker.resource_names & known):
+        node = worker.resource_node(resource)
+        if worker.amount(resource) == 0 and isinstance(node, Scalar) and isinstance(node.key, str):
+            return node
+    return None
 
 
 def _other_fabric_named(pod: PodView) -> bool:

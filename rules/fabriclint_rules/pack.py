@@ -26,6 +26,7 @@ MODULES = (
     "pod_fabric",
     "pod_network",
     "pod_placement",
+    "pod_values",
     "pod_images",
     "pod_claims",
     "pod_security",
