@@ -208,6 +208,11 @@ _WHOLE = re.compile(r"<[^<>\n]*[A-Za-z][^<>\n]*>")
 _HTML = re.compile(r"</\w+>|/>")
 _MAIL = re.compile(r"<[\w.+-]+@[\w.-]+>")
 _UPPER_REPOSITORY = re.compile(r"^[^:@]*[A-Z][^:@]*(?:[:@]|$)")
+#: Nobody's registry, account or repository, in lower case: a part of an image's name.
+_NOBODYS = re.compile(
+    r"(?:^|(?<=/))(?:your[_-][a-z0-9_-]+|your(?:user(?:name)?|account|registry|repo(?:sitory)?|org|image|dockerhub\w*))(?=[/:@.]|$)"
+    r"|^x{3,}(?=\.)"
+)
 _BRACES = re.compile(r"(?<![${])\{[A-Z][A-Z0-9_]*\}(?!\})")
 _TEMPLATE = re.compile(r"\{\{|\{%|\$\{[A-Za-z_]\w*[^}]*\}")
 _SCRIPT_KEYS = ("command", "args", "script", "data", "binaryData", "source", "manifest", "inline")
@@ -230,7 +235,8 @@ def unfilled_placeholder(manifest: Manifest) -> Iterator[Finding]:
     a selector that no node carries.
 
     Fix: put your own value in its place.
-    Silent: shell redirections, e-mail addresses, HTML, and documents without a pod template.
+    Silent: shell redirections, e-mail addresses, HTML, and documents without a pod template; lower-case words other than
+    an image's `your-...` and `xxx`.
     Bad: an image nobody filled in (job)
         - image: registry.example/evaluate:1.4
         + image: <your image> # <-
@@ -263,6 +269,14 @@ def unfilled_placeholder(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(
                 Place(node),
                 f"The image '{text}' still holds a placeholder: a repository's name has no upper-case letters.",
+                help="Write the image you built.",
+            )
+            continue
+        nobodys = _NOBODYS.search(text) if node.key == "image" else None
+        if nobodys is not None:
+            yield Finding(
+                Place(node, within=nobodys.span()),
+                f"'{nobodys.group()}' is a placeholder that nobody filled in; it goes to the cluster as it stands.",
                 help="Write the image you built.",
             )
             continue

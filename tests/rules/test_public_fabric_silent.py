@@ -160,3 +160,22 @@ def test_a_field_at_the_wrong_level_has_one_path_in_message_and_help() -> None:
     ((_, _, message, help_text),) = told(text, "DOC007")
     assert "it belongs at 'spec.template.spec.containers[0].imagePullPolicy'" in message
     assert help_text == "Move it to 'spec.template.spec.containers[0].imagePullPolicy'."
+
+
+@pytest.mark.parametrize(
+    ("image", "word"),
+    [
+        ("your-image:latest", "your-image"),
+        ("ghcr.io/your-org/train:1", "your-org"),
+        ("your-registry.example/train:1", "your-registry"),
+        ("yourusername/act-training:latest", "yourusername"),
+        ("xxxxxxxxxxxx.dkr.ecr.us-east-1.amazonaws.com/pytorch-efa:latest", "xxxxxxxxxxxx"),
+        ("my-registry/my-trainer:latest", None),
+        ("registry.example/yourself/train:1", None),
+        ("registry.example/team/for-your-eyes:1", None),
+        ("xxx:1", None),
+    ],
+)
+def test_an_image_of_nobodys_registry_is_a_placeholder(image: str, word: str | None) -> None:
+    found = told(job(EFA32.replace("registry.example/train:1", image)), "DOC003")
+    assert [m.split("'")[1] for _, _, m, _ in found] == ([word] if word else [])
