@@ -19,14 +19,16 @@ def gang_deadlock(group: GroupView) -> Iterator[Finding]:
 
     A gang scheduler starts no pod until as many are there as the gang counts. A launcher that is made when the workers are
     ready is never there in time; nor are the pods behind a `dependsOn`, a start in order, or the first pod of a StatefulSet.
-    Those that are there wait for them, and nothing runs.
+    Those that are there wait for them, and nothing runs. (Volcano's scheduler can be run without its gang plugin, as its
+    documents ask for where tasks depend on each other; it is on by default.)
 
     Fix: have the pods made at once (no launcherCreationPolicy, `podManagementPolicy: Parallel`), or let the gang count those
     that are (minAvailable, minMember).
 
     Silent: jobs without a gang in view; gangs that do not need the pods that come later; counts that are filled in later;
-    pods that go to a scheduler which does not look at the gang; PodGroups to which pods of another object belong as well;
-    controllers that see to it (a LeaderWorkerSet's own gang counts the leader alone under LeaderReady).
+    pods that go to a scheduler which does not look at the gang; PodGroups to which pods of another object belong as well,
+    or must, since the job has fewer than are counted; roles that wait for others, each with a gang of its own; controllers
+    that see to it (a LeaderWorkerSet's own gang counts the leader alone under LeaderReady).
 
     Bad: a gang of launcher and workers (run-mpijob)
         @@ spec:

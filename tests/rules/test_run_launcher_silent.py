@@ -226,3 +226,33 @@ def test_an_elastic_job_may_grow_into_its_gang() -> None:
         "+ runPolicy: {schedulingPolicy: {minAvailable: 8}}",
     ]
     assert said(*lines, base="run-pytorchjob") == []
+
+
+def in_two_gangs(least: int) -> list[str]:
+    """A launcher and ranks that wait for it, each in a gang of its own."""
+    return [
+        "@@ completions: 1",
+        "  template:",
+        f"+   metadata: {{labels: {{{LABEL}: first}}}}",
+        "@@ - name: ranks",
+        "- replicas: 1",
+        "+ replicas: 1",
+        "+ dependsOn: [{name: launcher, status: Ready}]",
+        "@@ completions: 2",
+        "  template:",
+        f"+   metadata: {{labels: {{{LABEL}: {'first' if least > 2 else 'second'}}}}}",
+    ]
+
+
+def test_gangs_that_come_one_after_the_other_are_no_fault() -> None:
+    more = pod_group("first", "ocean", 1) + pod_group("second", "ocean", 2)
+    assert said(*in_two_gangs(2), base="run-jobset-mpi", more=more) == []
+
+
+def test_one_gang_of_both_is() -> None:
+    assert said(*in_two_gangs(3), base="run-jobset-mpi", more=pod_group("first", "ocean", 3)) == ["RUN011"]
+
+
+def test_a_gang_of_more_than_the_job_waits_for_pods_of_another_object() -> None:
+    assert said(*in_two_gangs(3), base="run-jobset-mpi", more=pod_group("first", "ocean", 6)) == []
+    assert said(ORDERED, *LABELLED, base="run-statefulset", more=pod_group("engine", "serving", 4)) == []

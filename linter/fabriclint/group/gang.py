@@ -10,7 +10,7 @@ pkg/scheduler/plugins/gang, pkg/scheduler/api/job_info.go (CheckTaskValid, Valid
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 class Later:
     """Pods that are made only when others have come so far.
 
-    `said`: so in words, a sentence's first half; `place`: where the file says it, or leaves it unsaid. `at_once`: how many
-    pods of the role are made all the same. `edit`: how to have them made at once, where that is a way out.
+    `said`: so in words, a sentence's first half; `place`: where the file says it, or leaves it unsaid. `after`: the names of
+    the roles that they wait for. `at_once`: how many pods of the role are made all the same. `edit`: how to have them made
+    at once, where that is a way out.
     """
 
     place: Place
     said: str
+    after: tuple[str, ...]
     at_once: int = 0
     edit: str = ""
 
@@ -42,13 +44,15 @@ class Gang:
     """A gang of a job's pods.
 
     `count`: how many it wants to see, None for all of these roles. `place`: where it is said, None where nothing is said of
-    it. `edit`: how to let it count fewer, with `{there}` for the pods that are made at once.
+    it. `edit`: how to let it count fewer, with `{there}` for the pods that are made at once. `shared`: pods of an object that
+    is not in view may belong to it as well.
     """
 
     roles: list[RoleGroup]
     count: int | Unknown | None
     place: Place | None
     edit: str
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +67,43 @@ class Shortfall:
 def shortfall(group: GroupView) -> Shortfall | None:
     """The first gang that waits for pods which are not made before it starts."""
     for gang in (*group.own_gangs, *_in_view(group)):
-        late = [r for r in gang.roles if r.later is not None and _certain(group, r)]
-        there: int | Unknown = 0
-        for role in gang.roles:
-            pods = role.at_once
-            there = UNKNOWN if isinstance(there, Unknown) or isinstance(pods, Unknown) else there + pods
-        later = late[0].later if late else None
+        held = [r for r in gang.roles if _held_up(r, gang, group)]
+        there = _sum(r.at_once if r in held else r.all_pods for r in gang.roles)
+        late = next((r.later for r in held if _certain(group, r)), None)
         if gang.count is None:
-            if later is not None:
-                return Shortfall(gang, there, later)
+            if late is not None:
+                return Shortfall(gang, there, late)
             continue
         if isinstance(gang.count, Unknown) or isinstance(there, Unknown) or there >= gang.count:
             continue
-        if later is not None or not any(r.scalable or r.later is not None or r.all_pods == 0 for r in gang.roles):
-            return Shortfall(gang, there, later)
+        if late is None and (held or any(r.scalable or r.all_pods == 0 for r in gang.roles)):
+            continue
+        total = _sum(r.all_pods for r in gang.roles)
+        if not gang.shared or (late is not None and isinstance(total, int) and total >= gang.count):
+            return Shortfall(gang, there, late)
     return None
+
+
+def _held_up(role: RoleGroup, gang: Gang, group: GroupView) -> bool:
+    """Whether the role's pods wait, by whatever way, for others of the same gang."""
+    seen: set[str] = set()
+    waits = list(role.later.after) if role.later is not None else []
+    while waits:
+        name = waits.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        waits += [n for r in group.roles if r.name == name and r.later is not None for n in r.later.after]
+    return any(r.name in seen for r in gang.roles)
+
+
+def _sum(numbers: Iterable[int | Unknown]) -> int | Unknown:
+    total = 0
+    for number_ in numbers:
+        if isinstance(number_, Unknown):
+            return UNKNOWN
+        total += number_
+    return total
 
 
 def policy_gangs(spec: Mapping, roles: list[RoleGroup]) -> list[Gang]:
@@ -118,8 +144,8 @@ def _in_view(group: GroupView) -> Iterator[Gang]:
             if lookup.carried_elsewhere(group.workload, row["field"], row["key"], name):
                 continue
             count = number(node, 1)
-            if all(scheduled_by(r, row) for r in roles if r.at_once != 0):
-                yield Gang(roles, count, Place(node), "Write 'minMember: {there}'.")
+            if all(scheduled_by(r, row) for r in roles):
+                yield Gang(roles, count, Place(node), "Write 'minMember: {there}'.", shared=True)
 
 
 def scheduled_by(role: RoleGroup, row: dict[str, Any]) -> bool:

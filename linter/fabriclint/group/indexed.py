@@ -106,13 +106,17 @@ def _in_order(making: Making, roles: list[RoleGroup]) -> None:
         owner = role.pod.site.owner
         there = {r.name: r for r in before if r.all_pods != 0}
         if isinstance(order, Scalar) and order.value == "InOrder" and there:
-            said = f"The pods of '{role.name}' are made when those of '{before[-1].name}' are ready"
-            role.later = Later(Place(order), said)
-        for entry in owner.mappings("dependsOn") if owner is not None else ():
-            first, state = entry.string("name"), entry.string("status")
-            if first in there and state in _STATES and role.later is None and owner is not None:
-                said = f"The pods of '{role.name}' are made when those of '{first}' {_STATES[state]}"
-                role.later = Later(Place(owner.fields["dependsOn"], on_key=True), said)
+            said = f"The pods of '{role.name}' are made when those of '{list(there)[-1]}' are ready"
+            role.later = Later(Place(order), said, tuple(there))
+        elif owner is not None:
+            awaited = [
+                (e.string("name") or "", _STATES.get(e.string("status") or "")) for e in owner.mappings("dependsOn")
+            ]
+            awaited = [(name, state) for name, state in awaited if name in there and state]
+            if awaited:
+                said = f"The pods of '{role.name}' are made when those of '{awaited[0][0]}' {awaited[0][1]}"
+                place = Place(owner.fields["dependsOn"], on_key=True)
+                role.later = Later(place, said, tuple(name for name, _ in awaited))
         before.append(role)
 
 
@@ -215,7 +219,8 @@ def _statefulset(making: Making) -> GroupView:
     if text_or_unknown(making.spec, "podManagementPolicy") in (None, "OrderedReady"):
         made.ordered = Place(making.spec.nearest("podManagementPolicy"), on_key=True)
         said = "Each pod is made when the one before is ready"
-        made.roles[0].later = Later(made.ordered, said, 1, "Write 'podManagementPolicy: Parallel'.")
+        edit = "Write 'podManagementPolicy: Parallel'."
+        made.roles[0].later = Later(made.ordered, said, (made.roles[0].name,), 1, edit)
     return made
 
 

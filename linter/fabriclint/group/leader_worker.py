@@ -41,7 +41,9 @@ def group(making: Making) -> GroupView:
         start = spec.at("startupPolicy")
         if isinstance(start, Scalar) and start.value == "LeaderReady":
             said = "The workers are made when their leader is ready"
-            role.later = Later(Place(start), said, edit="Write 'startupPolicy: LeaderCreated'.")
+            role.later = Later(
+                Place(start), said, tuple(r.name for r in roles), edit="Write 'startupPolicy: LeaderCreated'."
+            )
         roles.append(role)
     subdomain: str | Unknown = UNKNOWN if unique or not isinstance(name, str) else name
     services: tuple[str, ...] = (name,) if isinstance(name, str) and not unique else ()

@@ -76,7 +76,8 @@ def _wait(spec: Mapping, roles: list[RoleGroup]) -> None:
     for role in roles if workers else ():
         if role.pod.role is PodRole.LAUNCHER:
             edit = "Remove 'launcherCreationPolicy', or write a 'minAvailable' of the workers only."
-            role.later = Later(Place(policy), "The launcher is made when the workers are ready", edit=edit)
+            said = "The launcher is made when the workers are ready"
+            role.later = Later(Place(policy), said, tuple(r.name for r in workers), edit=edit)
 
 
 def _main(making: Making, pod: PodView) -> ContainerView | None:

@@ -96,7 +96,7 @@ def _depending(roles: list[RoleGroup]) -> dict[str, int | Unknown]:
         if node is not None and wanted and (all(wanted) if either and len(wanted) > 1 else any(wanted)):
             awaited = first[wanted.index(True)]
             said = f"The pods of '{role.name}' are made when those of '{awaited}' run"
-            role.later = Later(Place(node, on_key=True), said)
+            role.later = Later(Place(node, on_key=True), said, tuple(first))
     return least
 
 
