@@ -13,7 +13,7 @@ from fabriclint.rule import Finding, Place, Related, Severity, rule
 #: Launchers that start one process for each GPU of their own container, so that any other number is a fault.
 _ONE_EACH = ("torchrun", "accelerate", "deepspeed")
 #: Launchers whose number of nodes is that of the job's pods.
-_PER_POD = ("torchrun", "accelerate", "srun", "deepspeed")
+_PER_POD = ("torchrun", "accelerate", "srun", "deepspeed", "vllm", "sglang")
 
 #: Launchers whose number of processes is that of the whole job.
 _OVER_ALL = ("openmpi", "mpi", "hydra", "srun", "horovodrun")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, RoleGroup
-from fabriclint.group.started import ADDRESS_VARIABLES, LOCAL_HOSTS, Started, ungiven
-from fabriclint.launch import Certainty, Launcher
+from fabriclint.group.started import ADDRESS_VARIABLES, LOCAL_HOSTS, NO_HOST, Started, ungiven
+from fabriclint.launch import Certainty, Fact, Launcher
 from fabriclint.node import Unknown
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 
@@ -17,8 +17,14 @@ _OWN = re.compile(
     r"dist[-_]init|dist[-_]url|nslookup|getent|HOSTNAME|\bdig\b",
     re.IGNORECASE,
 )
-#: Launchers that take the rank of their node by an option, which is 0 where it is left out.
-_RANKED = ("torchrun", "vllm", "sglang")
+#: Launchers that take the rank of their node by an option, which is 0 where it is left out; and that option.
+_RANKED = {
+    "torchrun": "--node-rank",
+    "vllm": "--node-rank",
+    "sglang": "--node-rank",
+    "accelerate": "--machine_rank",
+    "deepspeed": "--node_rank",
+}
 
 
 @rule(
@@ -191,9 +197,9 @@ def _by_rank(group: GroupView) -> Iterator[Finding]:
         told = f"is told node rank {rank}" if said else "is told no node rank"
         yield Finding(
             _place(started, launcher),
-            f"{launcher.family} {told} in each of {total} pods and waits for {launcher.nodes.value} nodes; all are node {rank}, "
+            f"{launcher.family} {told} in each of {total} pods and waits for {_nodes(launcher).value} nodes; all are node {rank}, "
             "and the others never come.",
-            _edit(role, "Write --node-rank" if said else "Add --node-rank"),
+            _edit(role, f"{'Write' if said else 'Add'} {_RANKED[launcher.family]}"),
             related=tuple(Related(_place(s, la), "The same here.") for _, s, la in several[1:]),
         )
 
@@ -206,17 +212,24 @@ def _place(started: Started, launcher: Launcher) -> Place:
     return started.place(main.invocation.words[0].place if main is not None else None)
 
 
+def _nodes(launcher: Launcher) -> Fact:
+    """The nodes that a launcher is told of; without ssh deepspeed's own word counts, whatever its hostfile holds."""
+    if launcher.family == "deepspeed":
+        return launcher.options.get("num_nodes", launcher.nodes) if "no_ssh" in launcher.options else Fact()
+    return launcher.nodes
+
+
 def _same_rank(role: RoleGroup, started: Started, launcher: Launcher) -> int | None:
     """The rank that the launcher of every pod of a role has; None when it may differ, or does not matter."""
-    nodes = launcher.nodes.value
+    nodes = _nodes(launcher).value
     several = nodes[0] if isinstance(nodes, tuple) else nodes
     if launcher.family not in _RANKED or not isinstance(several, int) or several < 2 or launcher.refused:
         return None
     if launcher.family == "torchrun" and launcher.backend.value != "static":
         return None
-    if launcher.host.value is None or launcher.host.value in LOCAL_HOSTS:
+    if launcher.host.value is None or launcher.host.value in (*LOCAL_HOSTS, NO_HOST):
         return None  # RUN001 says where it meets
-    if launcher.family == "torchrun":
+    if launcher.family in ("torchrun", "accelerate", "deepspeed"):
         return launcher.node_rank.number
     rank = launcher.node_rank.value
     return 0 if rank is None else launcher.node_rank.number

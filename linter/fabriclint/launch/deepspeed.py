@@ -95,6 +95,8 @@ def read(words: list[Word], lookup: Lookup, *, hostfile: Word | None = None) -> 
         facts["node_rank"],
         facts["master_port"] if facts["master_port"].value is not None else Fact(29500),
     )
+    if "no_ssh" in got.flags:
+        made.options["no_ssh"] = Fact(1, got.flags["no_ssh"])
     if "no_ssh" in got.flags and "node_rank" not in got.values:
         made.refuse("--no_ssh", "'--no_ssh' needs the node's '--node_rank'", got.flags["no_ssh"])
     path = got.values.get("hostfile")

@@ -246,7 +246,7 @@ class Expander:
         else:
             known = self.state.variables.get(part.name)
             if known is not None and known.items is not None:
-                texts, unsure = known.items, False
+                texts, unsure, whole = known.items, False, known.written
             else:
                 value = self.state.get(part.name)
                 texts, unsure = ([] if value is None else [value]), value is not None and HOLE in value
@@ -269,7 +269,9 @@ class Expander:
                     else:
                         texts, whole = texts[low - 1 : high - 1], whole[low - 1 : high - 1]
                 else:
+                    unsure = any(w.open for w in whole or ())
                     texts = texts[low:high]
+                    whole = whole[low:high] if whole is not None else None
         elif part.op or part.indirect or part.bad:
             if part.bad:
                 raise ShellExitError(2)
@@ -382,7 +384,7 @@ class Expander:
             if key in ("@", "*"):
                 return " ".join(known.items) if known.items else None
             index_value = self.arithmetic(part.index)
-            if index_value is None:
+            if index_value is None or any(w.open for w in known.written or ()):
                 return HOLE
             return known.items[index_value] if -len(known.items) <= index_value < len(known.items) else None
         return state.get(name)
@@ -402,7 +404,7 @@ class Expander:
                 return HOLE if self.state.positional_open else str(len(self.state.positional))
             known = self.state.variables.get(part.name)
             if known is not None and known.items is not None:
-                return str(len(known.items))
+                return HOLE if any(w.open for w in known.written or ()) else str(len(known.items))
         value = self._basic(part)
         op = part.op
         if part.length:

@@ -317,6 +317,7 @@ class Shell:
         *,
         export: bool | None = None,
         items: list[str] | None = None,
+        written: list[Word] | None = None,
     ) -> None:
         """Assign, remove (`value` None) or export a variable."""
         exported = state.exported(name) if export is None else export
@@ -325,7 +326,9 @@ class Shell:
         order = self.tick()
         place = place or state.origin.place(start, end)
         was = state.exported(name)
-        state.variables[name] = Variable(value, exported and value is not None, place, items, order, state.certainty)
+        state.variables[name] = Variable(
+            value, exported and value is not None, place, items, order, state.certainty, written
+        )
         if (exported or was) and items is None:
             raw = value if exported else None
             self.seen.assignments.append(Assignment(name, raw, place, order, state.certainty))
@@ -337,9 +340,13 @@ class Shell:
             words = expander.words(assign.value)
             items = [w.raw for w in words]
             known = state.variables.get(assign.name)
-            if any(w.open or w.glob for w in words) or any(re.match(r"\[[^\]]*\]=", i) for i in items):
+            if any(w.glob for w in words) or any(re.match(r"\[[^\]]*\]=", i) for i in items):
                 self.store(state, assign.name, HOLE, assign.start, assign.end, export=False)
                 return
+            written: list[Word] | None = words
+            if assign.append and (known is not None or before):
+                earlier = known.written if known is not None else None
+                written = [*earlier, *words] if earlier is not None else None
             if assign.append:
                 items = [*(known.items if known and known.items else ([before] if before else [])), *items]
             self.store(
@@ -350,6 +357,7 @@ class Shell:
                 assign.end,
                 export=False,
                 items=items,
+                written=written,
             )
             return
         value = expander.one(assign.value.parts, assign.value.start, assign.value.end, assignment=True).raw

@@ -24,7 +24,7 @@ class Certainty(IntEnum):
 
 @dataclass(slots=True)
 class Variable:
-    """A variable that the text touched. `value` None: unset. `items`: an array's."""
+    """A variable that the text touched. `value` None: unset. `items`: an array's, `written`: as the words that they are."""
 
     value: str | None
     exported: bool = False
@@ -32,6 +32,7 @@ class Variable:
     items: list[str] | None = None
     order: int = 0
     certainty: Certainty = Certainty.CERTAIN
+    written: list[Word] | None = None
 
 
 @dataclass(slots=True)
