@@ -93,6 +93,8 @@ _GO_REFUSES = re.compile(r"\\(?:\\|(/|u[dD][89a-fA-F][0-9a-fA-F]{2}))")
 _FLOW_TROUBLE = re.compile(r"unexpected ':'|flow (?:mapping|sequence)")
 #: Characters up to which a text that libyaml refused is read again by the slow parser.
 _RETRY_LIMIT = 200_000
+#: What a merge leaves where two versions of a file do not go together.
+_CONFLICT = re.compile(r"^<{7} .*$(?s:.*?)^(?P<end>>{7} [^\n]*?)\s*$", re.MULTILINE)
 _BAD_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -124,6 +126,10 @@ def build_tree(doc: Document, text: str, base: int = 0, *, pure: bool = False) -
 
 def _worded(error: Exception, text: str, base: int) -> TreeError:
     """libyaml's complaint in our words, at the first character of what it stumbled over."""
+    conflict = _CONFLICT.search(text)
+    if conflict is not None:
+        reason = f"a merge was left unfinished: two versions stand here, up to '{conflict['end']}'"
+        return TreeError(conflict.start() + base, conflict.start() + 7 + base, reason)
     problem = str(getattr(error, "problem", None) or "")
     context = str(getattr(error, "context", None) or "")
     mark = getattr(error, "problem_mark", None)

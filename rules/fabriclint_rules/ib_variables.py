@@ -282,7 +282,7 @@ def host_network_ifname(job: JobView) -> Iterator[Finding]:
 
     Fix: take the name that `ip route get 1.1.1.1` prints on the node.
 
-    Silent: providers whose hosts have eth0 (AKS, OKE, Nebius); a list with other names beside it.
+    Silent: providers whose hosts have eth0 (AKS, OKE, Nebius, GKE's fabrics); a list with other names beside it.
 
     Bad: eth0 of some host (ib-host)
         ~ value: eth0 => value: eth0  # <-
@@ -300,6 +300,10 @@ def host_network_ifname(job: JobView) -> Iterator[Finding]:
     yield from once(job, _host_interface)
 
 
+#: Fabrics of GKE, whose nodes have eth0 as their primary interface.
+_OF_GKE = ("TCPXO", "TCPX", "GIB")
+
+
 def _host_interface(pod: WorkerPod) -> Iterator[Finding]:
     given = _given(pod, "NCCL_SOCKET_IFNAME")
     if given is None or not pod.host_network or pod.multi_node is False:
@@ -307,6 +311,8 @@ def _host_interface(pod: WorkerPod) -> Iterator[Finding]:
     variable, text = given
     listed = InterfaceList(text)
     if listed.excludes or listed.entries != ["eth0"] or profile_of(pod).get("host_interface") == "eth0":
+        return
+    if family(pod) in _OF_GKE:
         return
     yield pod.finding(
         variable.place,

@@ -84,7 +84,7 @@ def _forced_off(pod: WorkerPod) -> Iterator[Finding]:
         network = pod.fabric.profile.get("network") if pod.fabric is not None and pod.fabric.profile else None
         yield pod.finding(
             found[0].place,
-            f"'NCCL_NET={found[1]}' makes NCCL use TCP alone, although the pods are given a fabric; its devices stay idle.",
+            f"'NCCL_NET={found[1]}' makes NCCL use TCP alone, although the pods are given a fabric; NCCL leaves its devices idle.",
             help=f"Remove NCCL_NET, or write '{network}'." if network else "Remove NCCL_NET.",
             silences=("NCCL006",),
         )

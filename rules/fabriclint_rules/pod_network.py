@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fabriclint.group.service import service_of
 from fabriclint.node import Node, Scalar, Unknown
 from fabriclint.pod import PodView
 from fabriclint.rule import AddField, Finding, Fix, Place, Related, SetValue, Severity, rule
@@ -34,6 +35,9 @@ def host_network_dns(job: JobView) -> Iterator[Finding]:
         + hostNetwork: true  # <-
           containers:
     Bad: the text names a pod of the job (pod-job)
+        + hostNetwork: true  # <-
+          containers:
+    Bad: the text names a Service of the files (serving-service)
         + hostNetwork: true  # <-
           containers:
     Good: asked as it has to be (pod-ray)
@@ -98,4 +102,13 @@ def _name_of_the_cluster(job: JobView, pod: PodView) -> tuple[Node | None, str] 
         for name in sorted(hosts):
             if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text):
                 return node, f"'{name}' is such a name"
-    return None
+    return _service_in_view(job, texts)
+
+
+def _service_in_view(job: JobView, texts: list[tuple[Node, str]]) -> tuple[Node | None, str] | None:
+    """The Service of the files at which the ranks meet, where it is named as it is called: `engine:5000`."""
+    host, _ = job.group.rendezvous
+    if not isinstance(host, str) or service_of(job.group, host) is None:
+        return None
+    node = next((n for n, text in texts if host in text), None)
+    return node, f"'{host}' is such a name"

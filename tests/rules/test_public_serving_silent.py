@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ from fabriclint.report.model import ReportOptions
 from fabriclint.views import JobView
 
 GIVEN = Settings(isolated=True)
+BASES = Path(__file__).parents[1] / "bases"
 
 
 def job_of(text: str) -> JobView:
@@ -329,3 +332,78 @@ def test_servers_of_their_own_are_no_open_count() -> None:
     assert [u.what for u in one.unknown if u.what == "pods"] == []
     assert [_role_line(r) for r in one.groups] == ["server: independent pods, 1 GPU"]
     assert _totals(one)["nodes"] == 1
+
+
+# --- A Service of the files, seen from the host's network ---------------------------------------------------------
+
+AT_A_SERVICE = (
+    (BASES / "serving-service.yaml")
+    .read_text()
+    .replace("      containers:", "      hostNetwork: true\n      containers:")
+)
+
+
+def test_a_service_in_view_is_a_name_of_the_cluster() -> None:
+    assert codes(AT_A_SERVICE) == [("POD009", line_of(AT_A_SERVICE, "hostNetwork"))]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("      hostNetwork: true\n", "      hostNetwork: true\n      dnsPolicy: ClusterFirstWithHostNet\n"),
+        ("name: chat-first", "name: another"),
+        ("--master-addr=chat-first", "--master-addr=10.0.0.1"),
+        ("--master-addr=chat-first", "--master-addr=$(FIRST)"),
+        ("  replicas: 2\n", "  replicas: 1\n"),
+    ],
+    ids=["asked as it has to be", "no such Service", "an address", "filled in later", "one pod"],
+)
+def test_other_places_to_meet_are_no_fault_of_the_hosts_dns(old: str, new: str) -> None:
+    assert old in AT_A_SERVICE
+    assert "POD009" not in [c for c, _ in codes(AT_A_SERVICE.replace(old, new))]
+
+
+# --- An unfinished merge ------------------------------------------------------------------------------------------
+
+
+def test_marks_of_a_merge_are_told_by_name() -> None:
+    text = (BASES / "serving-service.yaml").read_text()
+    image = "          image: registry.example/engine:1\n"
+    merged = f"<<<<<<< HEAD\n{image}=======\n{image}>>>>>>> origin/main\n"
+    text = text.replace(image, merged)
+    report = assemble(lint([], GIVEN, stdin=("a.yaml", text.encode())), GIVEN, ReportOptions())
+    (one,) = [f for f in report.findings if f.code == "DOC001"]
+    assert "merge" in one.message
+    assert one.region.line == line_of(text, "<<<<<<<")
+
+
+def test_marks_of_a_merge_inside_a_text_are_a_text() -> None:
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    <<<<<<< HEAD\n    a\n    >>>>>>> b\n"
+    )
+    assert codes(text) == []
+
+
+# --- GKE ----------------------------------------------------------------------------------------------------------
+
+GIB = (BASES / "gib-lws.yaml").read_text()
+UNREAD = GIB.replace("                . /usr/local/gib/scripts/set_nccl_env.sh\n", "")
+
+
+@pytest.mark.parametrize("value", ['""', "none", "None"])
+def test_gibs_settings_are_not_asked_for_where_its_plugin_is_kept_out(value: str) -> None:
+    assert ("GIB022", line_of(UNREAD, "exec torchrun")) in codes(UNREAD)
+    without = UNREAD.replace(
+        "            env:\n",
+        f"            env:\n              - name: NCCL_NET_PLUGIN\n                value: {value}\n",
+    )
+    assert "GIB022" not in [c for c, _ in codes(without, notes=True)]
+
+
+def test_the_hosts_of_gke_have_eth0() -> None:
+    hosted = GIB.replace("        containers:\n", "        hostNetwork: true\n        containers:\n").replace(
+        "            env:\n", "            env:\n              - name: NCCL_SOCKET_IFNAME\n                value: eth0\n"
+    )
+    assert "IB006" not in [c for c, _ in codes(hosted, notes=True)]
+    elsewhere = re.sub(r"(?m)^ +(networking|cloud)\..*\n", "", hosted).replace("gib", "other")
+    assert "IB006" in [c for c, _ in codes(elsewhere, notes=True)]
