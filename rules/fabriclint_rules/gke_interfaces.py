@@ -613,7 +613,7 @@ def annotations_misplaced(job: JobView, rule: Rule) -> Iterator[Finding]:
     attached.
 
     Fix: move them to the pod template's metadata (`template.spec.template.metadata` in a replicated job).
-    Silent: kind Pod; kinds whose own annotations reach their pods; pods that carry such annotations themselves.
+    Silent: kind Pod; kinds whose own annotations reach their pods; annotations that the pods carry as well.
     Bad: on the Job itself (tcpxo-job)
         ~ name: train => name: train
         @@ kind: Job
@@ -660,6 +660,27 @@ def annotations_misplaced(job: JobView, rule: Rule) -> Iterator[Finding]:
         -       - path: /dev/nvidiactl
         -       - path: /dev/nvidia-uvm
         -       - path: /dev/dmabuf_import_helper
+    Bad: on the TrainJob (trainer-tcpxo)
+        @@ metadata:
+        @@ metadata:
+        @@ annotations:
+        - networking.gke.io/default-interface: eth0
+        - networking.gke.io/interfaces: ...
+        - devices.gke.io/container.tcpxo-daemon: |
+        -   - path: /dev/nvidia0
+        -   - path: /dev/nvidia1
+        -   - path: /dev/nvidia2
+        -   - path: /dev/nvidia3
+        -   - path: /dev/nvidia4
+        -   - path: /dev/nvidia5
+        -   - path: /dev/nvidia6
+        -   - path: /dev/nvidia7
+        -   - path: /dev/nvidiactl
+        -   - path: /dev/nvidia-uvm
+        -   - path: /dev/dmabuf_import_helper
+        @@ name: pretrain
+        + annotations:
+        +   networking.gke.io/default-interface: eth0 # <-
     Good: on the pod template (tcpxo-job)
         @@ annotations:
     Good: an annotation of another kind on the object (tcpxo-mega-jobset)
@@ -753,13 +774,13 @@ def annotations_misplaced(job: JobView, rule: Rule) -> Iterator[Finding]:
     for pod in job.pods:
         if pod.metadata is job.workload.manifest.root.at("metadata") or pod.site.form != "template":
             continue
-        if not pod.is_worker or any(k.startswith(_FABRIC_ANNOTATIONS) for k in pod.annotations):
+        lacking = tuple(p for p in _FABRIC_ANNOTATIONS if not any(k.startswith(p) for k in pod.annotations))
+        if not pod.is_worker or not lacking:
             continue
-        node: Node | None = pod.site.holder.parent
-        while node is not None:
+        for node in _above(job, pod):
             metadata = node.mapping("metadata") if isinstance(node, Mapping) else None
             annotations = metadata.mapping("annotations") if metadata is not None else None
-            wrong = [k for k in (annotations.fields if annotations else {}) if k.startswith(_FABRIC_ANNOTATIONS)]
+            wrong = [k for k in (annotations.fields if annotations else {}) if k.startswith(lacking)]
             if annotations is not None and wrong:
                 family = _family(pod, annotations)
                 if family == rule.family:
@@ -773,7 +794,17 @@ def annotations_misplaced(job: JobView, rule: Rule) -> Iterator[Finding]:
                         related=(Related(Place(pod.site.holder, on_key=True), "This is the pod template."),),
                     )
                 return
-            node = node.parent
+
+
+def _above(job: JobView, pod: PodView) -> Iterator[Node]:
+    """What the pod template stands in, from the inside; of a TrainJob the TrainJob itself at last."""
+    node: Node | None = pod.site.holder.parent
+    while node is not None:
+        yield node
+        node = node.parent
+    landing = job.workload.landing
+    if landing is not None:
+        yield landing.trainjob.root
 
 
 def _family(pod: PodView, annotations: Mapping) -> str:
