@@ -802,9 +802,8 @@ def _above(job: JobView, pod: PodView) -> Iterator[Node]:
     while node is not None:
         yield node
         node = node.parent
-    landing = job.workload.landing
-    if landing is not None:
-        yield landing.trainjob.root
+    if job.workload.landing is not None:
+        yield job.workload.manifest.root
 
 
 def _family(pod: PodView, annotations: Mapping) -> str:

@@ -200,3 +200,46 @@ def test_a_snapshot_without_networks_says_so_and_is_not_asked_for_again(tmp_path
     node["metadata"] = {"name": "a", "labels": {"cloud.google.com/gke-accelerator": "nvidia-h200-141gb"}}
     path.write_text(json.dumps(node))
     assert "(there: nvidia-h200-141gb); take" in new("gke-tcpxo", asked({}, snapshot=str(path)))[2]
+
+
+@pytest.mark.parametrize(
+    ("fabric", "accelerator", "way_out"),
+    [
+        ("gke-gib", "nvidia-h100-80gb", "'fabriclint new gke-tcpx' is for them"),
+        ("gke-gib", "nvidia-h100-mega-80gb", "'fabriclint new gke-tcpxo' is for them"),
+        ("gke-gib", "nvidia-gb200", "choose others with --node-selector"),
+        ("gke-tcpxo", "nvidia-b200", "'fabriclint new gke-gib' is for them"),
+    ],
+)
+def test_a_pool_of_another_fabric_gets_no_manifest(fabric: str, accelerator: str, way_out: str, tmp_path: Path) -> None:
+    labels = {"cloud.google.com/gke-accelerator": accelerator, "cloud.google.com/gke-nodepool": "pool"}
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "labels": labels}}))
+    chosen = ["cloud.google.com/gke-nodepool=pool"]
+    code, text, told = new(fabric, asked({}, node_selector=chosen, snapshot=str(path)))
+    assert (code, text) == (2, "")
+    assert f"is {accelerator} and not " in told
+    assert way_out in told
+
+
+def test_of_several_pools_the_one_with_the_fabric_is_taken(tmp_path: Path) -> None:
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"cloud.google.com/gke-accelerator": accelerator}},
+        }
+        for name, accelerator in (("a", "nvidia-h100-80gb"), ("b", "nvidia-b200"))
+    ]
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    code, text, _ = new("gke-gib", asked({}, snapshot=str(path)))
+    assert code == 0
+    assert "cloud.google.com/gke-accelerator: nvidia-b200" in text
+    assert "nvidia-h100-80gb" not in text
+
+
+def test_an_instance_type_without_gpus_is_said() -> None:
+    code, text, told = new("eks-efa", asked({"instance-type": "trn1.32xlarge"}))
+    assert (code, text) == (2, "")
+    assert "'trn1.32xlarge' has no NVIDIA GPUs" in told

@@ -180,7 +180,7 @@ def _from_snapshot(
 ) -> list[str]:
     """Fill in what the snapshot tells and no option gave; returns what it could not tell, a line each."""
     from fabriclint.cluster.snapshot import SnapshotError, load
-    from fabriclint.cluster.survey import survey
+    from fabriclint.cluster.survey import UnfitError, survey
 
     wanted = values.get("node selector")
     try:
@@ -189,6 +189,8 @@ def _from_snapshot(
             table["snapshot"],
             wanted if isinstance(wanted, dict) else dict(options["node-selector"].get("default", {})),
         )
+    except UnfitError as error:
+        raise UnusableError(f"{error}{_for_them(error.key, error.there)}") from None
     except SnapshotError as error:
         raise UnusableError(str(error)) from None
     told = [f"not told by the snapshot: {line}" for line in found.open]
@@ -215,6 +217,17 @@ def _from_snapshot(
         else:
             told.append(f"not told by the snapshot: the daemon that goes with the plugin '{found.installed}'")
     return told
+
+
+def _for_them(label: str, values: list[str]) -> str:
+    """The way out for nodes that have another fabric: the manifest that is for them."""
+    from fabriclint_schemas.scaffolds import scaffolds
+
+    theirs = [n for n, t in scaffolds().items() if set(values) & set(t["snapshot"].get("fits", {}).get(label, ()))]
+    if theirs:
+        written = " or ".join(f"'fabriclint new {n}'" for n in theirs)
+        return f"; {written} is for them, or choose others with --node-selector."
+    return "; choose others with --node-selector, or take the snapshot of the right cluster."
 
 
 def _choose_machine(machine: str, row: dict[str, Any], values: dict[str, Value]) -> None:
@@ -249,6 +262,10 @@ def _count_devices(machine: str, row: dict[str, Any], values: dict[str, Value], 
         found = instance(machine)
         if found is not None and found.efa == 0:
             raise UnusableError(f"The instance type '{machine}' has no EFA; choose another.")
+        if found is not None and not gpus:
+            raise UnusableError(
+                f"The instance type '{machine}' has no NVIDIA GPUs, which this manifest is for; choose another."
+            )
         if found is not None:
             values.setdefault("efa count", str(found.efa))
     if gpus or from_snapshot:

@@ -24,12 +24,24 @@ class Survey:
     open: list[str] = field(default_factory=list)
 
 
+class UnfitError(SnapshotError):
+    """The nodes chosen in a snapshot are of machines that the fabric does not exist on. `there`: what their label says."""
+
+    def __init__(self, origin: str, key: str, there: list[str], fitting: list[str]) -> None:
+        said = f"is {', '.join(there)} and not" if there else "is not"
+        super().__init__(
+            f"This manifest is not for the nodes in '{origin}': their '{key}' {said} {' or '.join(fitting)}"
+        )
+        self.key = key
+        self.there = there
+
+
 def survey(snapshot: Snapshot, asked: dict[str, Any], wanted: dict[str, str]) -> Survey:
     """Look at the nodes that carry the labels `wanted` (all values given) and offer what `asked` names.
 
     `asked`: `selector` (labels that choose the nodes), `offers` (a resource they must have), `amounts` (name ->
-    resource on which all must agree), `device_mode` (of GKE networks), `installer` (end of an image's path).
-    Raises SnapshotError when no node fits, or the nodes disagree.
+    resource on which all must agree), `device_mode` (of GKE networks), `installer` (end of an image's path), `fits` (label
+    -> the values of nodes that have the fabric). Raises SnapshotError when no node fits, or the nodes disagree.
     """
     labels = [str(key) for key in asked["selector"]]
     nodes = [n for n in snapshot.nodes if all(n.labels.get(k) == v for k, v in wanted.items())]
@@ -40,6 +52,11 @@ def survey(snapshot: Snapshot, asked: dict[str, Any], wanted: dict[str, str]) ->
         nodes = [n for n in nodes if all(k in n.labels for k in labels)]
     if not nodes:
         raise SnapshotError(_nobody(snapshot, labels, wanted, offers))
+    for key, values in asked.get("fits", {}).items():
+        fitting = [n for n in nodes if n.labels.get(key) in values]
+        if not fitting:
+            raise UnfitError(snapshot.origin, key, sorted({n.labels[key] for n in nodes if key in n.labels}), values)
+        nodes = fitting
     made = Survey()
     for key in labels:
         values = sorted({n.labels[key] for n in nodes if key in n.labels})
