@@ -124,7 +124,7 @@ def _without_device(pod: WorkerPod) -> Iterator[Finding]:
     )
     yield pod.finding(
         _limits(worker),
-        f"The container '{worker.name}' asks for no '{EFA}' although '{sign.what}' means EFA; it gets no device and NCCL "
+        f"The container '{worker.name}' asks for no '{EFA}' although {sign.what}; it gets no device and NCCL "
         "falls back to TCP.",
         help=f"Add '{EFA}' with the node's count to the limits of this container, beside its GPUs.",
         severity=Severity.WARNING if unsure else None,

@@ -122,7 +122,7 @@ def lets_efa_in(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Something in a file that says EFA is meant."""
+    """Something in a file that says EFA is meant, in a sentence's words."""
 
     what: str
     place: Place
@@ -131,13 +131,14 @@ class Sign:
 def signs(pod: PodView) -> Iterator[Sign]:
     """The strong signs of EFA in what the file says of the ranks; weak ones (an image, a path, a taint) are none."""
     if pod.fabric is not None and pod.fabric.declared and pod.fabric.name == "eks-efa":
-        yield Sign("the fabric declared for this file", Place(pod.site.holder, on_key=True))
+        yield Sign("EFA is declared as the fabric of this file", Place(pod.site.holder, on_key=True))
     environment = written(pod)
     plugin = nccl()["plugin"]["variables"]
     for variable in environment.variables.values():
         value = text_of(variable.value)
         if variable.name in plugin or (value is not None and _meant(variable.name, value)):
-            yield Sign(f"{variable.name}={value}" if value is not None else variable.name, variable.place)
+            shown = f"{variable.name}={value}" if value is not None else variable.name
+            yield Sign(f"'{shown}' means EFA", variable.place)
 
 
 def _meant(name: str, value: str) -> bool:

@@ -179,3 +179,8 @@ def test_a_field_at_the_wrong_level_has_one_path_in_message_and_help() -> None:
 def test_an_image_of_nobodys_registry_is_a_placeholder(image: str, word: str | None) -> None:
     found = told(job(EFA32.replace("registry.example/train:1", image)), "DOC003")
     assert [m.split("'")[1] for _, _, m, _ in found] == ([word] if word else [])
+
+
+def test_a_declared_fabric_is_named_as_what_asks_for_the_device() -> None:
+    ((_, _, message, _),) = told(job(GPU8), "EFA001", fabric=(("*", "eks-efa"),))
+    assert "although EFA is declared as the fabric of this file; it gets no device" in message
