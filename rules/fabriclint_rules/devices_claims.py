@@ -15,6 +15,8 @@ from fabriclint_schemas.verbs import verbs
 
 #: GPUs of a node whose NVLink reaches other nodes.
 _TRAY = 4
+#: Kinds whose pods the file counts.
+_COUNTED = ("JobSet", "PyTorchJob", "MPIJob")
 
 
 def _classes(pod: PodView, entry: Mapping) -> list[str]:
@@ -121,6 +123,26 @@ def compute_domain(job: JobView) -> Iterator[Finding]:
         ~ numNodes: 4 => numNodes: 18  # <-
     Bad: fewer (dev-domain)
         ~ numNodes: 4 => numNodes: 2  # <-
+    Bad: two jobs of one file use it (dev-domain)
+        + apiVersion: v1
+        + kind: Pod
+        + metadata:
+        +   name: evaluate
+        + spec:
+        +   restartPolicy: Never
+        +   containers:
+        +     - name: main
+        +       image: registry.example/dialogue:2-arm64
+        +       command: [python, evaluate.py]
+        +       resources:
+        +         claims:
+        +           - name: channel
+        +   resourceClaims:
+        +     - name: channel
+        +       resourceClaimTemplateName: dialogue-channel
+        + ---
+          apiVersion: resource.nvidia.com/v1beta1
+        ~ numNodes: 4 => numNodes: 4  # <-
     Bad: a pod takes half of the node (dev-domain)
         ~ nproc-per-node=4 => nproc-per-node=2
         ~ nvidia.com/gpu: 4 => nvidia.com/gpu: 2
@@ -201,12 +223,16 @@ def _pods_of(job: JobView, pod: PodView, template: str) -> int | None:
         return _sum(job, template)
     total = 0
     for user in users:
-        if user.kind not in ("Pod", "Job"):
+        # Jobs of several files may run one after the other; those of one file are applied together.
+        together = user.kind in _COUNTED and user.manifest.uri == job.workload.manifest.uri
+        if user.kind not in ("Pod", "Job") and not together:
             return None
-        counts = [s.pods for s in user.sites if _names(s.spec, template)]
-        if any(not isinstance(c, int) for c in counts):
-            return None
-        total += sum(c for c in counts if isinstance(c, int))
+        for site in user.sites:
+            if not _names(site.spec, template):
+                continue
+            if not isinstance(site.pods, int) or not isinstance(site.copies, int):
+                return None
+            total += site.pods * site.copies
     return total
 
 

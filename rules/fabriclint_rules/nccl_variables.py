@@ -37,6 +37,8 @@ def near_name(name: str) -> str | None:
     data = nccl()
     if not name.startswith("NCCL_") or name in nccl_names() or name.startswith(tuple(data["build prefixes"])):
         return None
+    if name in data["meant"]:
+        return str(data["meant"][name])
     known = [n for n in (*data["integers"], *data["others"]) if n.startswith("NCCL_")]
     return misspelt(name, known, 1 if len(name) < _SHORT else 2)
 
@@ -53,6 +55,11 @@ def misspelt_variable(job: JobView) -> Iterator[Finding]:
         ~ name: NCCL_SOCKET_IFNAME => name: NCCL_SOCKET_INFAME # <-
     Bad: an old page's spelling that mpirun hands on (nccl-mpijob)
         ~ -x NCCL_SOCKET_IFNAME=eth0 => -x NCCL_MIN_CHANNELS=8 # <-
+    Bad: a name that TCPX's plugin does not read (tcpx-jobset)
+        @@ containers:
+        @@ env:
+        +   - name: NCCL_GPUDIRECTTCPX_USE_DMABUF # <-
+        +     value: "1"
     Bad: a letter too many (efa-pytorchjob)
         ~ name: NCCL_DEBUG => name: NCCL_DEBUGG # <-
     Good: a name that scripts use (nccl-jobset)
