@@ -20,6 +20,8 @@ _OF_ALL = (
     "serviceAccountName",
     "tolerations",
 )
+#: Lists of a pod whose entries a strategic patch knows by another key than their name, or replaces as they are (empty).
+_MERGED_BY = {"tolerations": "", "volumeMounts": "mountPath", "hostAliases": "ip"}
 
 
 def twin(node: Node) -> Mapping:
@@ -86,7 +88,58 @@ def step_pod(workflow: Mapping, template: Mapping, step: Mapping) -> Mapping:
             joined = Sequence(step.doc, step.start, step.end)
             joined.items.extend(both)
             pod.fields[key] = joined
+    # The workflow's patch is laid on first, the template's over it.
+    for holder in (workflow, template):
+        patch = holder.at("podSpecPatch")
+        if isinstance(patch, Scalar) and patch.value not in (None, ""):
+            pod = _patched(pod, patch)
     return pod
+
+
+def _patched(pod: Mapping, text: Scalar) -> Mapping:
+    """A step's pod under a patch that stands in a text; one that cannot be read may change all that is asked for."""
+    from fabriclint.document import Document
+    from fabriclint.embedded import parse_embedded
+
+    read = parse_embedded(text)
+    patch = read.root if isinstance(read, Document) else None
+    made = twin(pod)
+    made.fields.update(pod.fields)
+    containers = pod.sequence("containers")
+    if not isinstance(patch, Mapping):
+        listed = Sequence(pod.doc, pod.start, pod.end)
+        for one in containers.items if containers is not None else []:
+            open_ = twin(one)
+            open_.fields.update(one.fields if isinstance(one, Mapping) else {})
+            open_.fields["resources"] = text
+            listed.items.append(open_)
+        made.fields["containers"] = listed
+        return made
+    for key, given in patch.fields.items():
+        made.fields[key] = _laid_over(pod.at(key), given, _MERGED_BY.get(key, "name"))
+    return made
+
+
+def _laid_over(own: Node | None, given: Node, key: str = "name") -> Node:
+    """A strategic patch: mappings field by field, lists entry by entry by their names, anything else in place of it."""
+    if isinstance(own, Mapping) and isinstance(given, Mapping):
+        made = twin(own)
+        made.fields.update(own.fields)
+        for name, value in given.fields.items():
+            made.fields[name] = _laid_over(own.at(name), value, _MERGED_BY.get(name, "name"))
+        return made
+    named = isinstance(given, Sequence) and all(isinstance(i, Mapping) and i.string(key) for i in given.items)
+    if not key or not isinstance(own, Sequence) or not isinstance(given, Sequence) or not named:
+        return given
+    listed = Sequence(own.doc, own.start, own.end)
+    left = {i.string(key): i for i in given.items if isinstance(i, Mapping)}
+    for one in own.items:
+        # The step's own container has no name; the controller calls it so.
+        called = (one.string(key) or "main") if isinstance(one, Mapping) else None
+        patch = left.pop(called, None)
+        listed.items.append(one if patch is None else _laid_over(one, patch))
+    listed.items.extend(left.values())
+    return listed
 
 
 def as_pod_spec(place: Mapping, fields: dict[str, Node], containers: list[Mapping]) -> Mapping:

@@ -402,8 +402,65 @@ def test_gibs_settings_are_not_asked_for_where_its_plugin_is_kept_out(value: str
 
 def test_the_hosts_of_gke_have_eth0() -> None:
     hosted = GIB.replace("        containers:\n", "        hostNetwork: true\n        containers:\n").replace(
-        "            env:\n", "            env:\n              - name: NCCL_SOCKET_IFNAME\n                value: eth0\n"
+        "            env:\n",
+        "            env:\n              - name: NCCL_SOCKET_IFNAME\n                value: eth0\n",
     )
     assert "IB006" not in [c for c, _ in codes(hosted, notes=True)]
     elsewhere = re.sub(r"(?m)^ +(networking|cloud)\..*\n", "", hosted).replace("gib", "other")
     assert "IB006" in [c for c, _ in codes(elsewhere, notes=True)]
+
+
+# --- A step's pod under its patch ---------------------------------------------------------------------------------
+
+STEP = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: a}
+spec:
+  entrypoint: train
+  templates:
+    - name: train
+      podSpecPatch: |
+        PATCH
+      container:
+        image: registry.example/a:1
+        command: [python, train.py]
+        env: [{name: NCCL_DEBUG, value: WARN}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "count"),
+    [
+        ("{containers: [{name: main, resources: {limits: {nvidia.com/gpu: 8}}}]}", 8),
+        ('{"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "4"}}}]}', 4),
+        ("{containers: [{name: main, resources: {limits: {nvidia.com/gpu: '{{inputs.parameters.gpus}}'}}}]}", UNKNOWN),
+        ("{hostNetwork: true}", 0),
+        ("{containers: [{name: other, resources: {limits: {nvidia.com/gpu: 8}}}]}", 8),
+    ],
+    ids=["yaml", "json", "open", "no container", "a container more"],
+)
+def test_a_patch_of_the_pod_says_what_the_step_asks_for(patch: str, count: object) -> None:
+    (pod,) = job_of(STEP.replace("PATCH", patch)).pods
+    assert (pod.worker.gpus if pod.worker is not None else 0) == count
+    assert pod.main_containers[0].env.value("NCCL_DEBUG") == "WARN"
+    assert len(pod.main_containers) == (2 if "other" in patch else 1)
+
+
+def test_a_patch_lays_the_pods_own_fields_over() -> None:
+    (pod,) = job_of(
+        STEP.replace("PATCH", "{hostNetwork: true, volumes: [{name: dshm, emptyDir: {medium: Memory}}]}")
+    ).pods
+    assert pod.host_network
+    assert list(pod.volumes) == ["dshm"]
+
+
+def test_a_patch_that_cannot_be_read_leaves_the_amounts_open() -> None:
+    (pod,) = job_of(STEP.replace("PATCH", "{{inputs.parameters.patch}}")).pods
+    assert pod.main_containers[0].resources_open
+
+
+def test_a_finding_in_a_patch_stands_at_its_line() -> None:
+    patch = "{containers: [{name: main, env: [{name: NCCL_SOCKET_IFNMAE, value: eth0}], resources: {limits: {nvidia.com/gpu: 8}}}]}"
+    text = STEP.replace("PATCH", patch)
+    assert ("NCCL001", line_of(text, "NCCL_SOCKET_IFNMAE")) in codes(text)
