@@ -20,7 +20,8 @@ _PREPARES = frozenset(
      "sleep", "tail", "ldconfig", "nvidia-smi", "true", "test", "date", "env", "export", "cd", "sed", "touch", "rm")
 )  # fmt: skip
 
-_UNSET_ENDS = re.compile(r"set\s+-[a-z]*u|nounset")
+#: Where a shell ends at a name that nothing sets.
+UNSET_ENDS = re.compile(r"set\s+-[a-z]*u|nounset")
 _MPI = frozenset(("openmpi", "hydra", "mpi"))
 
 
@@ -67,7 +68,7 @@ def read(container: ContainerView) -> StartText:
     argv = [w.text for w in words]
     mounted, folder = files_for(container), container.folder
     launch = read_launch(argv, environment, words=arguments(argv, environment), files=mounted, folder=folder)
-    if not launch.programs and _UNSET_ENDS.search(container.start_text):
+    if launch.main is None and UNSET_ENDS.search(container.start_text):
         # `set -u` ends at a name that nothing in view sets: the image, or a template, may well set it.
         launch = read_launch(
             argv,

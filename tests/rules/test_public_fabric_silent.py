@@ -184,3 +184,14 @@ def test_an_image_of_nobodys_registry_is_a_placeholder(image: str, word: str | N
 def test_a_declared_fabric_is_named_as_what_asks_for_the_device() -> None:
     ((_, _, message, _),) = told(job(GPU8), "EFA001", fabric=(("*", "eks-efa"),))
     assert "although EFA is declared as the fabric of this file; it gets no device" in message
+
+
+UNSET = "command: [bash, -c, 'set -eu; nvidia-smi; export LD_LIBRARY_PATH=/opt/x:$LD_LIBRARY_PATH; torchrun --nnodes=4 --nproc-per-node=8 t.py']"
+
+
+def test_a_variable_of_the_image_does_not_end_a_shell_that_wants_all_set() -> None:
+    """What the image may set was taken for unset: the launch behind it was not seen."""
+    text = job(GPU8.replace("command: [torchrun, train.py]", UNSET))
+    ((_, severity, message, _),) = told(text, "RUN006")
+    assert severity == "warning"
+    assert "told of 4 nodes and the job has 2 pods" in message

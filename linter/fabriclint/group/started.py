@@ -53,7 +53,13 @@ class Started:
 
 def started(role: RoleGroup, container: ContainerView) -> Started:
     """Read a container's command and args as the pod will see them."""
-    return Started(role, container, _as_the_image_may_have_it(role, container, _read(role, container)))
+    from fabriclint.start import UNSET_ENDS
+
+    launch = _read(role, container)
+    if launch.main is None and UNSET_ENDS.search(container.start_text):
+        # The shell does not end there when the image, or a template, sets the name.
+        launch = _read(role, container, _set_elsewhere(role, container))
+    return Started(role, container, _as_the_image_may_have_it(role, container, launch))
 
 
 def _as_the_image_may_have_it(role: RoleGroup, container: ContainerView, launch: Launch) -> Launch:
