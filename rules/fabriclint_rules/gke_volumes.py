@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fabriclint.node import Mapping, Unknown
+from fabriclint.node import Mapping, Scalar, Unknown
 from fabriclint.pod import ContainerView, WorkerPod
 from fabriclint.rule import AddField, Applicability, Finding, Fix, Place, Related, Rule, SetValue, Severity, rule
 from fabriclint_rules.gke_wiring import (
@@ -50,12 +50,30 @@ def _libraries(pod: WorkerPod, container: ContainerView) -> tuple[str, Mapping |
     return "none", None
 
 
+def _mixed_in_both(pod: WorkerPod) -> bool:
+    """Whether daemon and worker mount one volume of the wrong folder at one path: the volume is at fault."""
+    daemon, worker = sidecar(pod), pod.worker
+    if daemon is None or worker is None or worker.mounts_open:
+        return False
+    found = [_libraries(pod, c) for c in (daemon, worker)]
+    mounts = [m for state, m in found if state == "mixed" and m is not None]
+    return len(mounts) == 2 and all(mounts[0].string(k) == mounts[1].string(k) for k in ("name", "mountPath"))
+
+
 def _mixed(pod: WorkerPod, container: ContainerView, mount: Mapping) -> Finding:
     where = (mount.string("mountPath") or "").rstrip("/")
     host = host_path(pod, mount)
     right = next(h for h, w in profile_of(pod)["libraries"] if w == where)
     node = volume_node(pod, mount)
     place = mount.at("mountPath")
+    if _mixed_in_both(pod) and isinstance(node, Scalar) and pod.worker is not None:
+        return pod.finding(
+            Place(node),
+            f"The host's '{host}' is mounted at '{where}' in '{container.name}' and '{pod.worker.name}'; the libraries are not "
+            "where the loader looks for them.",
+            help=f"Write '{right}' here, or mount it at the path that goes with it.",
+            related=(Related(Place(place if place is not None else mount), "It is mounted here."),),
+        )
     return pod.finding(
         Place(place if place is not None else mount),
         f"The host's '{host}' is mounted at '{where}' in '{container.name}'; the libraries are not where the loader looks for "
@@ -216,7 +234,8 @@ def host_volumes(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
             yield _wrong_folder(pod, mount, where, wanted, f"the worker '{worker.name}'")
     state, mount = _libraries(pod, worker)
     if state == "mixed" and mount is not None:
-        yield _mixed(pod, worker, mount)
+        if not _mixed_in_both(pod):  # else said of the daemon
+            yield _mixed(pod, worker, mount)
     elif state == "none" and not (rule.family == "TCPX" and pod.contract != "aicr"):
         aicr = pod.contract == "aicr" and "NCCL_LIB_DIR" not in _elsewhere(pod)
         host, where = profile["libraries"][0]
