@@ -227,6 +227,9 @@ def provider_disabled(job: JobView) -> Iterator[Finding]:
         ~ vpc.amazonaws.com/efa: "4" => vpc.amazonaws.com/efa: "1"
     Bad: NCCL over sockets (efa-jobset)
         ~ value: AWS Libfabric => value: Socket # <-
+    Bad: doubled connections where GPUDirect works (efa-jobset)
+        ~ name: NCCL_DEBUG => name: OFI_NCCL_NIC_DUP_CONNS
+        ~ value: WARN => value: "4" # <-
     Good: RDMA off where the device has none (efa-raycluster)
         ~ g6e.48xlarge => g5.48xlarge
         @@ env:
@@ -423,6 +426,14 @@ def _gpudirect(pod: WorkerPod) -> Iterator[Finding]:
             "host memory.",
             help="Remove the variable: NCCL knows the distance.",
             severity=Severity.WARNING,
+        )
+    found = _value(pod, "OFI_NCCL_NIC_DUP_CONNS")
+    if found is not None and direct and re.fullmatch(r"\s*\+?0*[1-9]\d*", found[1]):
+        yield pod.finding(
+            found[0].place,
+            f"'OFI_NCCL_NIC_DUP_CONNS={found[1]}' is for machines without GPUDirect, and '{admitted[0].name if admitted else ''}' "
+            "has it; the OFI plugin refuses to start and NCCL falls back to TCP.",
+            help="Remove the variable.",
         )
     found = _value(pod, "OFI_NCCL_PROTOCOL")
     fast = direct and all(t.family.startswith(("p5", "p6")) for t in admitted or ())

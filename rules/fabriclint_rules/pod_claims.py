@@ -89,4 +89,5 @@ def claim_not_declared(pod: PodView) -> Iterator[Finding]:
                 f"The container '{container.name}' uses a claim '{node.value}' that the pod has not; the API server refuses "
                 "the pod.",
                 help=f"{hint} it in the pod's resourceClaims.",
+                silences=("DEV006",),
             )
