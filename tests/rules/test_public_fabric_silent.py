@@ -195,3 +195,19 @@ def test_a_variable_of_the_image_does_not_end_a_shell_that_wants_all_set() -> No
     ((_, severity, message, _),) = told(text, "RUN006")
     assert severity == "warning"
     assert "told of 4 nodes and the job has 2 pods" in message
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-s none -t nvtx,cuda -o /logs/rank",
+        "--session-new nemo-$RANDOM --wait all",
+        "--capture-range=cudaProfilerApi --capture-range-end stop --stats true -f true",
+        "--sample=none -x true -- ",
+        "",
+    ],
+)
+def test_a_profiler_in_front_hides_no_launcher(options: str) -> None:
+    launch = read_launch(["bash", "-c", f"nsys profile {options} torchrun --nnodes=4 t.py"], {}.get)
+    assert launch.launcher is not None
+    assert launch.launcher.nodes.value == 4

@@ -9,31 +9,9 @@ from fabriclint.launch.facts import Launcher, Lookup, hosts_of_file, refuse_line
 from fabriclint.launch.word import HOLE, Word
 
 _PYTHON = re.compile(r"python[0-9.]*|pypy3?")
-#: Programs that run another one: how many own words follow their options, options with a value.
-_BEFORE: dict[str, tuple[int, frozenset[str]]] = {
-    "nsys": (
-        1,
-        frozenset(
-            [
-                "-o",
-                "-t",
-                "-s",
-                "-c",
-                "-x",
-                "-w",
-                "-f",
-                "-y",
-                "-d",
-                "--output",
-                "--trace",
-                "--sample",
-                "--capture-range",
-                "--duration",
-                "--delay",
-                "--env-var",
-            ]
-        ),
-    ),
+#: Programs that run another one: how many own words follow their options, options with a value (None: all have one).
+_BEFORE: dict[str, tuple[int, frozenset[str] | None]] = {
+    "nsys": (1, None),
     "ncu": (0, frozenset(("-o", "--set", "-k", "--section", "-c", "-s"))),
     "sudo": (0, frozenset(("-u", "-g", "-C", "-h", "-p"))),
     "numactl": (0, frozenset(("-C", "-m", "-N", "-i"))),
@@ -74,7 +52,7 @@ def behind(words: list[Word]) -> list[Word]:
             if words[i].raw == "--":
                 i += 1
                 break
-            i += 2 if words[i].raw in valued else 1
+            i += 2 if _takes_next(words, i, valued) else 1
         i += own
         while name in ("env", "sudo") and i < len(words) and re.match(r"[A-Za-z_]\w*=", words[i].raw):
             i += 1
@@ -82,6 +60,15 @@ def behind(words: list[Word]) -> list[Word]:
             return words
         words = words[i:]
     return words
+
+
+def _takes_next(words: list[Word], i: int, valued: frozenset[str] | None) -> bool:
+    """Whether an option's value is the next word."""
+    if valued is not None:
+        return words[i].raw in valued
+    short = not words[i].raw.startswith("--")
+    joined = len(words[i].raw) > 2 if short else "=" in words[i].raw
+    return not joined and words[i].raw not in ("-h", "--help") and i + 1 < len(words) and words[i + 1].raw[:1] != "-"
 
 
 def read(words: list[Word], lookup: Lookup, files: dict[str, Word] | None = None) -> Launcher | None:
