@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fabriclint.group import GroupView, Refusal
-from fabriclint.rule import Finding, Severity, rule
+from fabriclint.rule import Finding, Place, Severity, rule
 
 
 def _refused(group: GroupView, sort: str) -> Iterator[Finding]:
@@ -249,8 +249,11 @@ def no_pods(group: GroupView) -> Iterator[Finding]:
         return
     for role in group.roles:
         if role.all_pods == 0 and not role.scalable and role.pod.is_worker:
+            nodes = group.workload.manifest.root.scalar("spec", "trainer", "numNodes")
+            given = nodes is not None and group.workload.landing is not None
             yield Finding(
-                role.count_place,
-                f"'{role.name}' asks for GPUs and gets no pods; the job runs without it.",
+                Place(nodes) if nodes is not None and given else role.count_place,
+                f"'{role.name}' asks for GPUs and gets no pods; "
+                + ("the TrainJob is complete at once." if given else "the job runs without it."),
                 "Write how many pods it is to have.",
             )
