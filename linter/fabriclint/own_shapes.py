@@ -234,4 +234,7 @@ def _as_amounts(amounts: Mapping) -> Mapping:
             else:
                 listed.fields[name] = value
         resources.fields[section] = listed
+    claims = amounts.at("claims")
+    if claims is not None:
+        resources.fields["claims"] = claims
     return resources

@@ -23,6 +23,8 @@ _ORIGIN = "config.kubernetes.io/origin"
 _ORIGIN_PATH = re.compile(r"^path: *[\"']?([^\"'\r\n]+?)[\"']? *$", re.MULTILINE)
 #: Files that are looked at for one that a stream names.
 _FILE_LIMIT = 20_000
+#: Files with one ending among which the object's own is looked for.
+_ALIKE = 40
 #: Lines in a row that are the same in stream and template, from which on each of them is taken for the same one.
 _CERTAIN = 4
 
@@ -41,7 +43,7 @@ class Templates:
 
     def __init__(self) -> None:
         self._files: list[str] | None = None
-        self._texts: dict[str, tuple[str, str] | None] = {}
+        self._texts: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._lines: dict[int, tuple[Document, dict[int, Origin]]] = {}
 
     def origin(self, document: Document, line: int) -> Origin | None:
@@ -53,7 +55,7 @@ class Templates:
 
     def _aligned(self, document: Document) -> dict[int, Origin]:
         named = document.rendered_from or _origin_of(document)
-        found = self._template(named) if named is not None else None
+        found = self._template(named, _name_of(document)) if named is not None else None
         if found is None:
             return {}
         uri, text = found
@@ -69,12 +71,12 @@ class Templates:
             made[first + our] = Origin(uri, text, their + 1, shift)
         return made
 
-    def _template(self, named: str) -> tuple[str, str] | None:
-        if named not in self._texts:
-            self._texts[named] = self._read(named)
-        return self._texts[named]
+    def _template(self, named: str, of: str) -> tuple[str, str] | None:
+        if (named, of) not in self._texts:
+            self._texts[named, of] = self._read(named, of)
+        return self._texts[named, of]
 
-    def _read(self, named: str) -> tuple[str, str] | None:
+    def _read(self, named: str, of: str) -> tuple[str, str] | None:
         # Helm begins with the chart's name, which need not be its folder's; kustomize may begin with `../`.
         steps = [s for s in named.replace("\\", "/").split("/") if s not in ("", ".", "..")]
         for wanted in (steps, steps[1:]):
@@ -84,14 +86,8 @@ class Templates:
             fitting = [f for f in self._all() if f == ending or f.endswith(f"/{ending}")]
             if wanted is not steps:
                 fitting = [f for f in fitting if _chart_name(f, ending) in (steps[0], None)]
-            if len(fitting) == 1:
-                try:
-                    text = contents(fitting[0]).decode("utf-8-sig")
-                    return fitting[0], text.replace("\r\n", "\n").replace("\r", "\n")
-                except (OSError, UnicodeDecodeError):
-                    return None
             if fitting:
-                return None
+                return _only(fitting, of)
         return None
 
     def _all(self) -> list[str]:
@@ -151,6 +147,26 @@ def _chart_name(path: str, ending: str) -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     return found[1] if found is not None else None
+
+
+def _only(fitting: list[str], of: str) -> tuple[str, str] | None:
+    """The one file of these, with its text; of several the one that writes the object's name out."""
+    found: list[tuple[str, str]] = []
+    for path in fitting[:_ALIKE]:
+        try:
+            text = contents(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        except (OSError, UnicodeDecodeError):
+            continue
+        if len(fitting) == 1 or (
+            of and re.search(rf"^ +name: *[\"']?{re.escape(of)}[\"']? *(?:#.*)?$", text, re.MULTILINE)
+        ):
+            found.append((path, text))
+    return found[0] if len(found) == 1 and len(fitting) <= _ALIKE else None
+
+
+def _name_of(document: Document) -> str:
+    said = document.root.string("metadata", "name") if document.root is not None else None
+    return said or ""
 
 
 def _origin_of(document: Document) -> str | None:

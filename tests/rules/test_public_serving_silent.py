@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -464,3 +467,84 @@ def test_a_finding_in_a_patch_stands_at_its_line() -> None:
     patch = "{containers: [{name: main, env: [{name: NCCL_SOCKET_IFNMAE, value: eth0}], resources: {limits: {nvidia.com/gpu: 8}}}]}"
     text = STEP.replace("PATCH", patch)
     assert ("NCCL001", line_of(text, "NCCL_SOCKET_IFNMAE")) in codes(text)
+
+
+# --- What a stream was rendered from ------------------------------------------------------------------------------
+
+
+def test_a_base_of_many_with_one_name_is_told_by_its_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = (BASES / "serving-service.yaml").read_text().split("---\n")[0].replace("name: chat\n", "name: other\n", 1)
+    for folder, text in (("a", plain), ("b", plain.replace("name: other", "name: mine", 1)), ("c", "kind: none\n")):
+        (tmp_path / folder / "base").mkdir(parents=True)
+        (tmp_path / folder / "base" / "set.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    origin = "  annotations:\n    config.kubernetes.io/origin: |\n      path: ../base/set.yaml\n"
+    given = Settings()
+
+    def files(name: str) -> set[str]:
+        stream = plain.replace("  name: other\n", f"  name: {name}\n{origin}", 1).replace(
+            "nvidia.com/gpu: 1", "nvidia.com/gpu: 2"
+        )
+        report = assemble(lint([], given, stdin=("stdin", stream.encode())), given, ReportOptions())
+        return {f.region.path for f in report.findings if f.code == "POD001"}
+
+    assert files("mine") == {"b/base/set.yaml"}
+    assert files("other") == {"a/base/set.yaml"}
+    assert files("prod-mine") == {"stdin"}
+
+
+def test_explain_tells_what_fired_in_a_rendered_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    from fabriclint.__main__ import main
+
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("name: chat\n")
+    (tmp_path / "templates" / "set.yaml").write_text(AT_A_SERVICE)
+    stream = "".join(f"---\n# Source: chat/templates/set.yaml\n{part}" for part in AT_A_SERVICE.split("---\n"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stream.encode())))
+    monkeypatch.setattr("sys.argv", ["fabriclint", "explain", "-o", "json", "-"])
+    with contextlib.suppress(SystemExit):
+        main()
+    said = json.loads(capsysbinary.readouterr().out)["workloads"][0]["rules"]
+    assert said["fired"] == ["POD009"]
+    assert said["silent"] == []
+
+
+# --- Claims beside a pod ------------------------------------------------------------------------------------------
+
+CLAIMED = """\
+apiVersion: resource.nvidia.com/v1beta1
+kind: ComputeDomain
+metadata: {name: domain, namespace: a}
+spec:
+  numNodes: 4
+  channel: {resourceClaimTemplate: {name: channel}}
+---
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: a, namespace: a}
+spec:
+  services:
+    Decode:
+      componentType: worker
+      replicas: 2
+      multinode: {nodeCount: 2}
+      resources:
+        limits: {gpu: "4"}
+        claims:
+          - name: channel
+      extraPodSpec:
+        resourceClaims:
+          - {name: channel, resourceClaimTemplateName: channel}
+        mainContainer:
+          image: registry.example/a:1
+          command: [python3, -m, dynamo.sglang]
+"""
+
+
+def test_a_claim_that_the_service_names_beside_its_pod_is_used() -> None:
+    assert codes(CLAIMED) == []
+    unused = CLAIMED.replace("        claims:\n          - name: channel\n", "")
+    assert "DEV006" in [c for c, _ in codes(unused)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.cli.said import complain, say
@@ -71,7 +72,8 @@ def _explained(found: list[Found], settings: Settings, stdin: tuple[str, bytes] 
         return done
 
     def reported(done: Lint) -> Report:
-        return assemble(done, settings, ReportOptions())
+        # At the lines of the stream: what is asked here is which rules fired, not where a template says the same.
+        return assemble(done, replace(settings, isolated=True), ReportOptions())
 
     made = explain(judged, pack_of(settings.packs), settings, reported)
     for line in errors:
@@ -317,9 +319,8 @@ def _environment(e: Explained) -> list[str]:
             rows.append(f"{_title(role)}, set by {group.maker}: {' '.join(made)}")
         for name, (own, theirs) in role.replaced.items():
             shown = "a value of its own" if theirs is None else f"'{theirs}'"
-            rows.append(
-                f"{_title(role)}: {name} of the file ('{own if own is not None else '?'}') gives way to {shown}"
-            )
+            said = f" ('{own}')" if own is not None else ""
+            rows.append(f"{_title(role)}: {name} of the file{said} gives way to {shown}")
     if group is not None and group.ssh:
         rows.append("sshd starts the ranks: they see what the launcher forwards, not their pods' own env")
     return rows
