@@ -297,7 +297,7 @@ class Walk:
         elif near is not None:
             text = f"'{key}' is no field of {holder}: '{near}' is; {_REFUSES}."
         else:
-            text = f"'{key}' is no field of {holder} in {self.a_kind}; {_REFUSES}."
+            text = f"'{key}' is no field of {holder}{f' in {self.a_kind}' if path else ''}; {_REFUSES}."
         self._say("unknown-field", below, (*path, key), text, suggestion=near, moves_to=target)
 
     def _elsewhere(
