@@ -25,6 +25,7 @@ from fabriclint_rules.efa_pods import (
     text_of,
     written,
 )
+from fabriclint_rules.pod_mending import add_variable
 from fabriclint_schemas.variables import efa, libfabric, nccl
 
 _FORK_SAFE = "FI_EFA_FORK_SAFE"
@@ -119,6 +120,7 @@ def _fork_safe(pod: WorkerPod) -> Iterator[Finding]:
         "registered memory.",
         help=f"Add '{_FORK_SAFE}' with the value \"1\".",
         by_contract=True,
+        fix=add_variable(pod.worker, _FORK_SAFE, "1") if pod.worker is not None else None,
     )
 
 
@@ -188,6 +190,7 @@ def _socket_ifname(pod: WorkerPod) -> Iterator[Finding]:
         help=help,
         severity=Severity.NOTE if worker.start.probe and not pod.by_ssh else None,
         by_contract=not sees_more,
+        fix=add_variable(worker, "NCCL_SOCKET_IFNAME", "eth0") if not sees_more else None,
     )
 
 

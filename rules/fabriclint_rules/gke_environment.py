@@ -29,6 +29,7 @@ from fabriclint_rules.gke_wiring import (
     sidecar,
     tag_of,
 )
+from fabriclint_rules.pod_mending import mount_host_folders
 from fabriclint_schemas.pairs import Release, release_of
 
 _RAY = ("RayCluster", "RayJob", "RayService", "RayCronJob")
@@ -188,6 +189,7 @@ def llcm_directory(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         "channels.",
         help=f"Mount the hostPath {directory} at {value}.",
         related=(Related(variable.place, "It is named here."),),
+        fix=mount_host_folders(worker, [(value, directory)]) if value == directory else None,
     )
 
 

@@ -22,6 +22,7 @@ from fabriclint_rules.gke_wiring import (
     sidecar,
     volume_node,
 )
+from fabriclint_rules.pod_mending import mount_host_folders
 
 
 def _libraries(pod: WorkerPod, container: ContainerView) -> tuple[str, Mapping | None]:
@@ -143,6 +144,7 @@ def driver_libraries(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
             f"The daemon '{daemon.name}' has no driver libraries; it asks for no GPU, so nothing mounts them, and it does not "
             "start.",
             help=f"Mount the hostPath '{host}' at '{where}' in it.",
+            fix=mount_host_folders(daemon, [(where, host)]),
         )
         return
     path = daemon.seen_env.value("LD_LIBRARY_PATH")
@@ -246,6 +248,7 @@ def host_volumes(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
             help=f"Mount the hostPath '{host}' at '{where}' in it.",
             severity=None if aicr else Severity.NOTE,
             by_contract=aicr,
+            fix=mount_host_folders(worker, [(where, host)]) if aicr else None,
         )
 
 
@@ -272,6 +275,7 @@ def _daemon_mounts(pod: WorkerPod, daemon: ContainerView, wanted: list[list[str]
             f"The daemon '{daemon.name}' has nothing mounted at {quoted([w for w, _ in missing])}; it finds no GPU or NIC there "
             "and ends, and the job runs over TCP.",
             help="Mount " + " and ".join(f"the hostPath '{h}' at '{w}'" for w, h in missing) + " in it.",
+            fix=mount_host_folders(daemon, missing),
         )
 
 

@@ -145,6 +145,13 @@ def _without_device(pod: WorkerPod) -> Iterator[Finding]:
         help=edit,
         severity=Severity.ERROR if aicr else Severity.WARNING,
         related=(told, *also),
+        fix=Fix(
+            "write 1",
+            tuple(SetValue(n, "1", amount=True) for _, r, n in worker.resources() if r == none.key),
+            Applicability.UNSAFE,
+        )
+        if none is not None and unit_of(pod, str(none.key)) == "shared"
+        else None,
     )
     yield by_contract(found) if aicr else found
 

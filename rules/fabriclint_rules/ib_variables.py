@@ -14,6 +14,7 @@ from fabriclint_rules.attachment import family, only_probes
 from fabriclint_rules.attachments import entries_of
 from fabriclint_rules.ib_ranks import by_contract, link, missing, on_infiniband, profile_of, told
 from fabriclint_rules.nccl_grammar import InterfaceList, exact_integer, integer
+from fabriclint_rules.pod_mending import add_variable
 from fabriclint_schemas.verbs import image_has_hpcx, verbs
 
 
@@ -178,6 +179,7 @@ def _plugin(pod: WorkerPod) -> Iterator[Finding]:
             f"NCCL_NET_PLUGIN is not set to '{wanted}'; NCCL loads the network plugin of the image, if it has one, before its own "
             "InfiniBand transport.",
             help=f"Add NCCL_NET_PLUGIN with the value '{wanted}' to the ranks' environment.",
+            fix=add_variable(worker, "NCCL_NET_PLUGIN", wanted),
         )
     )
 
@@ -232,6 +234,9 @@ def _socket(pod: WorkerPod) -> Iterator[Finding]:
                 "NCCL_SOCKET_IFNAME is not set; with several interfaces NCCL may choose one for its bootstrap that other nodes "
                 "cannot reach.",
                 help=f"Add NCCL_SOCKET_IFNAME with the value '{wanted}' to the ranks' environment.",
+                fix=add_variable(worker, "NCCL_SOCKET_IFNAME", wanted)
+                if given is None and not pod.host_network
+                else None,
             )
         )
         return

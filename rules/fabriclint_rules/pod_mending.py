@@ -47,6 +47,44 @@ def add_volume_and_mount(container: ContainerView, volume: dict[str, Any], path:
     return Fix(message, tuple(changes))
 
 
+def add_variable(container: ContainerView, name: str, value: str) -> Fix | None:
+    """Add a variable to the container's env, or to the trainer block that its TrainJob feeds it by.
+
+    None where sshd starts the ranks, which take nothing of the pod's own env.
+    """
+    workload = container.pod.workload
+    if getattr(container.pod, "by_ssh", False):
+        return None
+    added = [{"name": name, "value": value}]
+    root = workload.manifest.root
+    if workload.landing is not None and _root(container.missing("env").node) is root:
+        if root.mapping("spec", "trainer") is None:
+            return None
+        return Fix(f"add {name}", (AddField(root, ("spec", "trainer", "env"), added, append=True),))
+    return Fix(f"add {name}", (AddField(container.node, ("env",), added, append=True),))
+
+
+def mount_host_folders(container: ContainerView, wanted: list[tuple[str, str]]) -> Fix | None:
+    """Mount folders of the host, (path in the container, folder), by the volumes that have them, or by new ones."""
+    pod = container.pod
+    if stands_in_trainjob(container) or pod.site.form not in ("template", "podspec"):
+        return None
+    if any(m.string("mountPath") is None or m.string("name") is None for m in container.mounts):
+        return None  # one that is misspelt may be the one that is missed
+    changes: list[Change] = []
+    for where, host in wanted:
+        name = next((n for n, v in pod.volumes.items() if v.string("hostPath", "path") == host), None)
+        if name is None:
+            name = host.strip("/").replace("/", "-").replace("_", "-")[:63]
+            if name in pod.volumes:
+                return None
+            volume = {"name": name, "hostPath": {"path": host}}
+            changes.append(AddField(pod.spec, ("volumes",), [volume], append=True))
+        mount = {"name": name, "mountPath": where}
+        changes.append(AddField(container.node, ("volumeMounts",), [mount], append=True))
+    return Fix(f"mount {' and '.join(host for _, host in wanted)}", tuple(changes))
+
+
 def add_capability(container: ContainerView, name: str) -> Fix | None:
     """Add a capability to the container; in a TrainJob as a runtimePatches entry for it."""
     message = f"add the capability {name}"

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fabriclint.node import Mapping, Node, Scalar, Unknown
 from fabriclint.pod import ContainerView, PodView, WorkerPod
 from fabriclint.quantity import parse_quantity
-from fabriclint.rule import Finding, Fix, Place, Related, SetValue, Severity, rule
+from fabriclint.rule import AddField, Finding, Fix, Place, Related, SetValue, Severity, rule
 from fabriclint.schema.suggest import misspelt
 from fabriclint.views import JobView
 from fabriclint_rules.alike import once
@@ -205,6 +205,9 @@ def shm_not_memory(pod: WorkerPod) -> Iterator[Finding]:
             help="Write emptyDir: {medium: Memory}.",
             severity=Severity.ERROR if error else Severity.WARNING,
             by_contract=error,
+            fix=Fix("write Memory", (AddField(empty, ("medium",), "Memory"),))
+            if isinstance(empty, Mapping) and medium is None
+            else None,
         )
         return
     if not isinstance(medium, Scalar) or medium.open:
