@@ -365,7 +365,7 @@ def lib_dir(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         container, text, place, order = read[0]
         if _has(container, needs, order) or container.env.open or container.image_name in profile["plugin_images"]:
             return
-        if container.start.unseen and container.words and _runs_before(container, order):
+        if _runs_before(container, order):
             return
         path = text.replace(chr(0x10FFFE), "")
         late = re.search(rf"\b{needs}=", container.start_text) is not None
@@ -443,8 +443,8 @@ def _only_behind(container: ContainerView, name: str, order: int) -> bool:
 
 
 def _runs_before(container: ContainerView, order: int) -> bool:
-    """Whether another file is read before the script, which may set anything."""
-    return any(s.order < order for s in launch_of(container).sourced)
+    """Whether another file that is not in view is read before the script; it may set anything."""
+    return any(s.order < order and not s.in_view for s in launch_of(container).sourced)
 
 
 @rule("TCPXO024", "needs-bash", Severity.ERROR, on=WorkerPod, fabric=TCPXO, also=(Severity.WARNING,))

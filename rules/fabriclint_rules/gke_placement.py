@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from fabriclint.node import Scalar, Unknown
-from fabriclint.pod import WorkerPod
-from fabriclint.rule import Applicability, Finding, Fix, Place, Related, Rule, SetValue, Severity, rule
+from fabriclint.pod import PodView, WorkerPod
+from fabriclint.rule import AddField, Applicability, Finding, Fix, Place, Related, Rule, SetValue, Severity, rule
 from fabriclint_rules.gke_wiring import (
+    DEVICES,
     GIB,
     INTERFACES,
     TCPX,
@@ -17,6 +18,7 @@ from fabriclint_rules.gke_wiring import (
     accelerators,
     chosen_subset,
     claims_networks,
+    containers_open,
     nodes_table,
     profile_of,
     shape,
@@ -331,3 +333,87 @@ def _tolerates(pod: WorkerPod, arch: str) -> bool:
         if key == "kubernetes.io/arch" and toleration.string("value") in (None, arch):
             return True
     return False
+
+
+@rule("TCPXO034", "no-gpu-asked", Severity.ERROR, on=PodView, fabric=TCPXO, yields_to=("TRN008", "POD007"))
+@rule("TCPX035", "no-gpu-asked", Severity.ERROR, on=PodView, fabric=TCPX, yields_to=("TRN008", "POD007"))
+def no_gpu_asked(pod: PodView, rule: Rule) -> Iterator[Finding]:
+    """A pod that is wired with a daemon has a container that asks for GPUs.
+
+    The daemon asks for none: the container of the ranks does. Where no container does, the pod gets no GPU, whatever
+    else it is wired with, and it may run on any node that has none.
+
+    Fix: ask for eight GPUs in the limits of the container that starts the ranks.
+    Silent: claims, privileged containers, a runtime whose TrainJobs give the resources, resources that a template fills in,
+    pods without a variable or a script of the fabric.
+    Bad: the GPUs are missing (tcpxo-job)
+        @@ containers:
+        @@ - name: node # <-
+        - resources:
+        -   limits:
+        -     nvidia.com/gpu: 8
+    Bad: other resources only (tcpxo-mega-jobset)
+        @@ containers:
+          limits: # <-
+        -   nvidia.com/gpu: 8
+        +   cpu: 96
+    Good: all of them (tcpxo-job)
+        @@ nvidia.com/gpu: 8
+    Good: the container sees all that the host has (tcpxo-mega-jobset)
+        @@ containers:
+        - resources:
+        -   limits:
+        -     nvidia.com/gpu: 8
+          securityContext:
+        -   capabilities:
+        -     add: [IPC_LOCK]
+        +   privileged: true
+    Bad TCPX: the GPUs are missing (tcpx-job)
+        @@ containers:
+        @@ - name: node # <-
+        - resources:
+        -   limits:
+        -     nvidia.com/gpu: 8
+    Bad TCPX: other resources only (tcpx-jobset)
+        @@ containers:
+          limits: # <-
+        -   nvidia.com/gpu: 8
+        +   cpu: 96
+    Good TCPX: all of them (tcpx-job)
+        @@ nvidia.com/gpu: 8
+    Good TCPX: the container sees all that the host has (tcpx-jobset)
+        @@ containers:
+        - resources:
+        -   limits:
+        -     nvidia.com/gpu: 8
+          securityContext:
+        -   capabilities:
+        -     add: [IPC_LOCK]
+        +   privileged: true
+    Source: GoogleCloudPlatform/container-engine-accelerators@992db81 gpudirect-tcpxo/nccl-test-latest.yaml; NVIDIA AICR.
+    """
+    daemon = sidecar(pod)
+    if pod.worker is not None or daemon is None or pod.workload.runtime_alone or pod.workload.kind == "DaemonSet":
+        return
+    if claims_networks(pod) or containers_open(pod) or daemon.image_name != profile_of(pod)["sidecar_image"]:
+        return
+    if any(c.resources_open or c.claims or (c.privileged and c is not daemon) for c in pod.containers):
+        return
+    mark = {"TCPXO": "NCCL_FASTRAK_", "TCPX": "NCCL_GPUDIRECTTCPX_"}[rule.family]
+    for container in pod.main_containers:
+        if container is daemon or f"{DEVICES}{container.name}" in pod.annotations or container.start.idle:
+            continue
+        if container.env.starting(mark) or "nccl-env-profile" in container.start_text:
+            wanted = profile_of(pod)["gpus"]
+            yield pod.finding(
+                container.missing("resources", "limits"),
+                f"No container of the pod asks for '{_GPU}', though '{container.name}' is wired for {profile_of(pod)['title']}; it "
+                "gets no GPU and NCCL finds none.",
+                help=f"Write {_GPU}: {wanted} in the limits of '{container.name}'.",
+                fix=Fix(
+                    f"ask for {wanted}",
+                    (AddField(container.node, ("resources", "limits", _GPU), wanted),),
+                    Applicability.UNSAFE,
+                ),
+            )
+            return
