@@ -106,6 +106,9 @@ def llcm_directory(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
         @@ name: libraries
         - - name: aperture
         -   mountPath: /dev/aperture_devices
+    Bad: another folder than the one that is mounted (tcpxo-job)
+        @@ NCCL_FASTRAK_LLCM
+        ~ value: /dev/aperture_devices => value: /dev/aperture # <-
     Bad: a slash at the end (tcpxo-job)
         ~ value: /dev/aperture_devices => value: /dev/aperture_devices/ # <-
     Good: both (tcpxo-job)
@@ -181,6 +184,17 @@ def llcm_directory(pod: WorkerPod, rule: Rule) -> Iterator[Finding]:
             f"'{name}' is '{value}', which an unprivileged container cannot write; the plugin fails to set up its channels.",
             help=f"Write {directory} and mount the hostPath {directory} there.",
             fix=fix,
+        )
+        return
+    if mounted is not None:
+        yield pod.finding(
+            variable.place,
+            f"'{name}' is '{value}', where '{worker.name}' mounts nothing; the plugin fails to set up its channels.",
+            help=f"Write {directory}, which is mounted.",
+            related=(Related(Place(mounted), "The aperture devices are mounted here."),),
+            fix=Fix(f"write {directory}", (SetValue(variable.place.node, directory),))
+            if variable.origin == "env"
+            else None,
         )
         return
     yield pod.finding(
