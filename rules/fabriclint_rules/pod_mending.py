@@ -35,6 +35,8 @@ def add_volume_and_mount(container: ContainerView, volume: dict[str, Any], path:
     there = pod.volumes.get(volume["name"])
     if there is not None and there.string("emptyDir", "medium") != "Memory":
         return None
+    if _half_written(container):
+        return None
     mount = {"name": volume["name"], "mountPath": path}
     if stands_in_trainjob(container):
         of_pod = {"volumes": [volume]} if there is None else {}
@@ -69,8 +71,8 @@ def mount_host_folders(container: ContainerView, wanted: list[tuple[str, str]]) 
     pod = container.pod
     if stands_in_trainjob(container) or pod.site.form not in ("template", "podspec"):
         return None
-    if any(m.string("mountPath") is None or m.string("name") is None for m in container.mounts):
-        return None  # one that is misspelt may be the one that is missed
+    if _half_written(container):
+        return None
     changes: list[Change] = []
     for where, host in wanted:
         name = next((n for n, v in pod.volumes.items() if v.string("hostPath", "path") == host), None)
@@ -83,6 +85,11 @@ def mount_host_folders(container: ContainerView, wanted: list[tuple[str, str]]) 
         mount = {"name": name, "mountPath": where}
         changes.append(AddField(container.node, ("volumeMounts",), [mount], append=True))
     return Fix(f"mount {' and '.join(host for _, host in wanted)}", tuple(changes))
+
+
+def _half_written(container: ContainerView) -> bool:
+    """Whether a mount lacks its path or name: one that is misspelt may be the one that is missed."""
+    return any(m.string("mountPath") is None or m.string("name") is None for m in container.mounts)
 
 
 def add_capability(container: ContainerView, name: str) -> Fix | None:

@@ -27,6 +27,8 @@ from fabriclint.views import TrainJobView
 from fabriclint_rules.pod_capabilities import missing_lock
 
 _RESERVED = ("node", "dataset-initializer", "model-initializer")
+#: What a patch of a container carries, with the rules that miss it, or see it elsewhere, when its name is wrong.
+_CARRIED = {"securityContext": ("POD003", "POD005"), "volumeMounts": ("POD001", "POD010"), "env": ()}
 #: What says which entry a patch is about, and changes nothing by itself.
 _NAMES = ("name", "manager", "targetJobs")
 
@@ -340,7 +342,9 @@ def patch_unknown_container(view: TrainJobView) -> Iterator[Finding]:
             if view.own_runtime and view.runtime is not None:
                 job = next(j for j in view.runtime_jobs if j.string("name") == patch.job)
                 related = (Related(Place(job.nearest("name")), "This is the job that the patch changes."),)
-            yield Finding(Place(name), message, help=help_text, related=related, fix=fix)
+            # What the entry was to give a container does not reach it: that is no fault of its own.
+            carried = tuple(c for key, codes in _CARRIED.items() if key in container.fields for c in codes)
+            yield Finding(Place(name), message, help=help_text, related=related, fix=fix, silences=carried)
 
 
 @rule("TRN004", "patch-unknown-replicated-job", Severity.ERROR, on=TrainJobView)
@@ -386,6 +390,13 @@ def patch_unknown_replicated_job(view: TrainJobView) -> Iterator[Finding]:
             f"The runtime has no replicated job '{name.value}'; {then}.",
             help=f"Write '{near}'." if near else f"Write one of {listed}.",
             fix=Fix(f"write {near}", (SetValue(name, near),), Applicability.UNSAFE) if near else None,
+            silences=tuple(
+                code
+                for _, container in patch.containers()
+                for key, codes in _CARRIED.items()
+                if key in container.fields
+                for code in codes
+            ),
         )
 
 
