@@ -363,8 +363,7 @@ def extra_verbs_devices(job: JobView) -> Iterator[Finding]:
     TCP. On p6-b200 two of the host's devices belong to NVLink and are no EFA: there the mount loses the fabric.
 
     Fix: remove the mount; the container gets its own devices with `vpc.amazonaws.com/efa`.
-    Silent: device plugins and installers, containers that ask for no EFA, privileged containers: they see all devices
-    without the mount, and may open them.
+    Silent: device plugins and installers, containers that ask for no EFA.
     Bad: on a machine with other verbs devices (efa-pytorchjob)
         @@ Worker:
         @@ volumeMounts:
@@ -404,8 +403,7 @@ def _extra_devices(pod: PodView) -> Iterator[Finding]:
     if pod.role is PodRole.DAEMON:
         return
     for container in pod.main_containers:
-        # The device cgroup is what forbids to open a device; a privileged container has none.
-        if not asks(container) or container.privileged:
+        if not asks(container):
             continue
         for mount in container.mounts:
             volume = pod.volumes.get(mount.string("name") or "")

@@ -39,7 +39,7 @@ def _off(pod: WorkerPod) -> bool:
     return pod.worker is None or on_neuron(pod.worker) or not meant(pod)
 
 
-@rule("EFA003", "fork-safe", Severity.WARNING, on=JobView, also=(Severity.NOTE,), yields_to=("EFA001",))
+@rule("EFA003", "fork-safe", Severity.WARNING, on=JobView, yields_to=("EFA001",))
 def fork_safe(job: JobView) -> Iterator[Finding]:
     """Fork safety is asked for with FI_EFA_FORK_SAFE, and for nothing with RDMAV_FORK_SAFE.
 
@@ -47,10 +47,13 @@ def fork_safe(job: JobView) -> Iterator[Finding]:
     kernels they do nothing, on older ones they switch huge pages off, as FI_EFA_FORK_SAFE does. With
     FI_EFA_USE_HUGE_PAGE=1 libfabric aborts the process there. AICR's contract writes FI_EFA_FORK_SAFE=1 out.
 
-    Fix: remove RDMAV_FORK_SAFE; write FI_EFA_FORK_SAFE=1 where the contract asks for it. A left-over RDMAV_FORK_SAFE is a
-    note where nothing asks for another name in its place.
+    Fix: remove RDMAV_FORK_SAFE; write FI_EFA_FORK_SAFE=1 where the contract asks for it.
     Silent: FI_EFA_FORK_SAFE missing outside of AICR's contract, FI_EFA_USE_HUGE_PAGE=0 (the cure for 'Cannot allocate
     memory' at fork), jobs without EFA, Neuron, variables out of view.
+    Bad: the older name (efa-jobset)
+        @@ env:
+        +   - name: RDMAV_FORK_SAFE # <-
+        +     value: "1"
     Bad: the older name in its place (efa-trainjob)
         ~ FI_EFA_FORK_SAFE => RDMAV_FORK_SAFE # <-
     Bad: huge pages by force, handed on by mpirun (efa-mpijob)
@@ -100,7 +103,6 @@ def _fork_safe(pod: WorkerPod) -> Iterator[Finding]:
                 help=f"Write '{_FORK_SAFE}=1' in its place."
                 if lacking
                 else f"Remove '{name}'; write '{_FORK_SAFE}=1' where fork safety is to be written out.",
-                severity=None if lacking else Severity.NOTE,
                 by_contract=lacking,
             )
             break

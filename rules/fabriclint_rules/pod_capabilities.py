@@ -68,9 +68,8 @@ def _severity(pod: PodView, worker: ContainerView) -> Severity:
     by_contract = named in pods()["ipc_lock_contract"] if named else True
     if pod.contract != "aicr" or not by_contract:
         return _generic_severity(pod, worker)
-    # On one node the fabric is not used, whatever the pod may lock; EKS's node images lift the limit for containers.
-    lifted = named in pods()["ipc_lock_lifted"]
-    return Severity.WARNING if lifted or pod.multi_node is False else Severity.ERROR
+    # On one node the fabric is not used, whatever the pod may lock.
+    return Severity.WARNING if pod.multi_node is False else Severity.ERROR
 
 
 @rule(
@@ -90,9 +89,9 @@ def missing_ipc_lock(job: JobView) -> Iterator[Finding]:
     Fix: add IPC_LOCK to the container's `securityContext.capabilities.add`; a TrainJob does it in a runtimePatches
     entry for the container.
 
-    Silent: privileged containers, ALL. Under AICR's contract a warning for EFA, since the node images of EKS lift the
-    limit. A note only, under the generic contract, where providers lift it for every container or their own samples go
-    without: EFA, GKE's fabrics, CoreWeave's and SR-IOV's `rdma/ib`; and for jobs on one node, which register nothing.
+    Silent: privileged containers, ALL. A note only, under the generic contract, where providers lift the limit for
+    every container or their own samples go without: EFA, GKE's fabrics, CoreWeave's and SR-IOV's `rdma/ib`; and for
+    jobs on one node, which register nothing.
 
     Bad: a shared RDMA device and no capability (pod-mpijob)
           - name: worker  # <-

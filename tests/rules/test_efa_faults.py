@@ -76,6 +76,7 @@ FAULTS = {
     ),
     "the resource misspelt": (job(GPU8.replace("gpu: 8", "gpu: 8, aws.amazon.com/efa: 4")), [("EFA001", "error")]),
     "a share of the bandwidth": (job(EFA1, extra=P4D), [("EFA002", "warning")]),
+    "a left-over of older kernels": (job(EFA32 + env(RDMAV_FORK_SAFE="1")), [("EFA003", "warning")]),
     "huge pages by force": (job(EFA32 + env(FI_EFA_USE_HUGE_PAGE="1")), [("EFA003", "warning")]),
     "a typo": (job(EFA32 + env(RDMAV_FORM_SAFE="1")), [("EFA008", "warning")]),
     "half of a name": (job(EFA32 + env(FI_EFA_ENABLE_SHM="0")), [("EFA008", "warning")]),
@@ -107,7 +108,6 @@ def test_a_fault_is_found(title: str) -> None:
 
 
 NOTES = {
-    "a left-over of older kernels": (job(EFA32 + env(RDMAV_FORK_SAFE="1")), "EFA003"),
     "a single process of shared memory off": (job(EFA32 + env(NCCL_SHM_DISABLE="1")), "NCCL005"),
     "the protocol of old releases": (job(EFA32 + env(NCCL_PROTO="simple")), "EFA007"),
     "the slower transport": (
