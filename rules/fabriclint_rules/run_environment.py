@@ -12,6 +12,7 @@ from fabriclint.node import UNKNOWN, Unknown
 from fabriclint.pod import ContainerView, Variable
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 from fabriclint.workload import PodRole
+from fabriclint_rules.alike import together
 
 #: What NCCL, libfabric and the loader read in the ranks.
 _READ_BY_RANKS = ("NCCL_", "FI_", "LD_LIBRARY_PATH")
@@ -341,6 +342,10 @@ def variable_replaced(group: GroupView) -> Iterator[Finding]:
     Source: kubeflow/trainer@c77ee3f pkg/controller.v1; kubeflow/mpi-operator@101db14 pkg/controller;
     kubernetes-sigs/lws@2161f38 pkg/utils/pod; volcano-sh/volcano@0a56ed3 pkg/controllers/job/plugins
     """
+    yield from together(_variables_replaced(group))
+
+
+def _variables_replaced(group: GroupView) -> Iterator[Finding]:
     for role in group.roles:
         yield from _overwritten(group, role)
         if role.pod.workload.landing is not None or role.pod.workload.runtime_alone:
