@@ -23,6 +23,10 @@ _READ_AGAIN = re.compile(
     r"(ba|da|z|k|a|fi|c|tc)?sh|busybox|env|envsubst|eval|ssh|pdsh|su|sudo|gosu|xargs|parallel|make|horovodrun|deepspeed|"
     r"kubectl|tini|dumb-init|.*\.(sh|bash)|.*entrypoint.*"
 )
+_SHELLS = ("bash", "sh", "dash", "ash", "zsh", "ksh")
+#: Options of which the next word is the script; and what in a script reads the words behind it.
+_SCRIPT_NEXT = re.compile(r"-[a-z]*c[a-z]*")
+_POSITIONAL = re.compile(r"\$[{(]?[#!]?[0-9@*#]|\bshift\b|\bset\s+--|BASH_ARGV|getopts")
 #: Variables that images and shells set: no entry of env can see them.
 _OF_IMAGE = re.compile(r"PATH|\w+_PATH|PYTHONPATH|\w*HOME|USER|SHELL|PWD|LANG|TMPDIR|HOSTNAME")
 #: Variables that launchers set for each rank, or controllers for each pod: whoever applies the file cannot fill them in.
@@ -40,11 +44,13 @@ def command_in_one_word(group: GroupView) -> Iterator[Finding]:
     """The program and its arguments are words of their own.
 
     No shell reads `command`: its first entry is the name of a file. With arguments in the same entry the container's
-    runtime looks for a file of that long name, and the container never starts.
+    runtime looks for a file of that long name, and the container never starts. Behind `bash -c` it is the other way round:
+    only the next word is the script, and the words after it are $0, $1 and so on, no part of the command.
 
-    Fix: write each word as an entry of its own, or `[bash, -c, "..."]`.
+    Fix: write each word as an entry of its own, or `[bash, -c, "..."]` with the whole command in one.
 
-    Silent: what a shell reads; a path with a space in it; text that a template fills in; `args` of an image's own program.
+    Silent: what a shell reads; a path with a space in it; text that a template fills in; `args` of an image's own program;
+    words behind a script that reads them, or that may be its name.
 
     Bad: torchrun with its options (run-pytorchjob)
         @@ Master:
@@ -53,9 +59,15 @@ def command_in_one_word(group: GroupView) -> Iterator[Finding]:
         ~ [python, forecast.py] => ["/usr/bin/python -u forecast.py"]  # <-
     Bad: the first entry only (run-leaderworkerset)
         ~ [serve-engine] => ["serve-engine big", --port=80]  # <-
+    Bad: the shell's script is the first word only (run-jobset)
+        ~ [python, forecast.py] => [bash, -c, torchrun, --nnodes=2, forecast.py]  # <-
+    Bad: a script in two parts (run-leaderworkerset)
+        ~ [serve-engine] => [sh, -c, "cd /models", "&& serve-engine big"]  # <-
     Good: a shell reads it (run-pytorchjob)
         @@ Master:
         ~ [torchrun, train.py] => [bash, -c, "torchrun train.py"]
+    Good: a script that reads its words, as pipelines write it (run-jobset)
+        ~ [python, forecast.py] => [sh, -ec, 'exec "$0" "$@"', python, forecast.py]
     Good: a program whose path has a space (run-jobset)
         ~ [python, forecast.py] => ["/opt/big model/forecast", --fast]
     Good: a command that a template fills in (run-leaderworkerset)
@@ -63,6 +75,7 @@ def command_in_one_word(group: GroupView) -> Iterator[Finding]:
     Source: kubernetes v1.35.2 pkg/kubelet/container; opencontainers/runtime-spec config.md (process.args)
     """
     yield from together(_in_one_word(group))
+    yield from together(_behind_the_script(group))
 
 
 def _in_one_word(group: GroupView) -> Iterator[Finding]:
@@ -84,6 +97,34 @@ def _in_one_word(group: GroupView) -> Iterator[Finding]:
                 f"The first entry of 'command' is '{shown}', and no shell takes it apart; no program has that name and the "
                 "container does not start.",
                 "Write each word as an entry of its own, or put `bash`, `-c` in front.",
+            )
+
+
+def _behind_the_script(group: GroupView) -> Iterator[Finding]:
+    """Words that stand behind a shell's script, are meant as part of it, and are not."""
+    for role in group.roles:
+        for container in role.pod.containers:
+            words = container.words if isinstance(container.node.at("command"), Sequence) else []
+            texts = [w.value if isinstance(w.value, str) and not w.open else None for w in words]
+            if len(texts) < 4 or texts[0] is None or texts[0].rpartition("/")[2] not in _SHELLS:
+                continue
+            at = next((i for i, t in enumerate(texts[1:], 1) if t is None or not t.startswith("-")), len(texts))
+            options = [t or "" for t in texts[1:at]]
+            if at == len(texts) or not any(_SCRIPT_NEXT.fullmatch(o) for o in options):
+                continue
+            script, *behind = texts[at:]
+            if script is None or None in behind or behind in ([], ["--"]) or _POSITIONAL.search(script):
+                continue
+            # One bare word is a program without its arguments; a longer script may be given a name behind it.
+            alone = re.fullmatch(r"[\w./-]+", script) is not None and behind[0] not in (script, *_SHELLS)
+            if not alone and not re.match(r"&&|\|\|?|;|--\w", behind[0] or ""):
+                continue
+            shown = script if len(script) <= 40 else script[:37].replace("\n", " ") + "..."
+            yield Finding(
+                Place(words[at]),
+                f"The shell runs '{shown}' alone: the words behind it, '{behind[0]}' first, are its $0, $1 and so on, and reach "
+                "no program.",
+                "Write the whole command in the one word behind `-c`, or leave the shell out.",
             )
 
 

@@ -256,3 +256,20 @@ def test_deepspeed_is_not_said_to_meet_by_a_variable_that_it_does_not_read(
 ) -> None:
     text = base("near-workers", ("[torchrun,", "[deepspeed, --hostfile=/data/hosts, train.py]  # ["))
     assert explained(text, tmp_path, capsys) == "at an address that is known only at run time"
+
+
+BEHIND_A_SCRIPT = {
+    "a script that hands its words on": '[sh, -c, \'exec "$0" "$@"\', python, train.py]',
+    "a script that reads one of them": "[bash, -c, 'python ${1}', name, train.py]",
+    "a name for the script": "[bash, -xc, 'torchrun train.py', trainer]",
+    "two dashes before the script": "[/bin/bash, -lc, --, 'torchrun train.py']",
+    "options and no script": "[bash, -c, -e, -x]",
+    "a script of the image with its words": "[bash, /opt/run.sh, --nodes, '2']",
+    "a program's own -c": "[python, -c, main, --nodes=2]",
+    "a script from a template": "[bash, -c, '{{ script }}', --nodes=2]",
+}
+
+
+@pytest.mark.parametrize("command", BEHIND_A_SCRIPT.values(), ids=BEHIND_A_SCRIPT.keys())
+def test_words_behind_a_shells_script_are_left_alone(command: str) -> None:
+    assert told(pytorch(command), "RUN005") == []
