@@ -15,8 +15,6 @@ from fabriclint_schemas.verbs import verbs
 
 #: GPUs of a node whose NVLink reaches other nodes.
 _TRAY = 4
-#: Kinds whose pods the file counts.
-_COUNTED = ("JobSet", "PyTorchJob", "MPIJob")
 
 
 def _classes(pod: PodView, entry: Mapping) -> list[str]:
@@ -224,7 +222,7 @@ def _pods_of(job: JobView, pod: PodView, template: str) -> int | None:
     total = 0
     for user in users:
         # Jobs of several files may run one after the other; those of one file are applied together.
-        together = user.kind in _COUNTED and user.manifest.uri == job.workload.manifest.uri
+        together = user.kind in verbs()["counted_together"] and user.manifest.uri == job.workload.manifest.uri
         if user.kind not in ("Pod", "Job") and not together:
             return None
         for site in user.sites:
