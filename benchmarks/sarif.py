@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 import time
 
+from fabriclint.__main__ import _GARBAGE as GARBAGE
 from fabriclint.report import render
 from fabriclint.report.model import (
     Edit,
@@ -63,6 +65,7 @@ def best(call: object, rounds: int = ROUNDS) -> float:
 
 def main() -> None:
     """Print the ratios."""
+    gc.set_threshold(GARBAGE)
     made = report()
     text = render("sarif", made)
     plain = json.loads(text)

@@ -6,7 +6,9 @@ sarif-om's usual serialiser drops values equal to a default (`level: warning`), 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +16,7 @@ import attr
 import sarif_om as om
 
 from fabriclint.finding import Severity
-from fabriclint.report.line_hash import line_hashes
+from fabriclint.report.line_hash import counted_hashes, written
 from fabriclint.report.model import Notification, Region, Report, ReportedFinding, RuleInfo
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -35,35 +37,61 @@ _DESCRIPTORS = {
 }
 
 
+class _Ready(dict[str, Any]):
+    """A part of the file that is as it will be written; it may stand in several places."""
+
+
+_AS_THEY_ARE = frozenset((str, int, bool, _Ready))
+
+
 @cache
-def _fields(kind: Any) -> list[tuple[str, str, Any, bool]]:
-    """Of each attribute of a class: its name here, in SARIF, its default, and whether it is written all the same."""
-    out = []
+def _fields(kind: Any) -> tuple[Callable[[Any], tuple[Any, ...]], list[str], list[Any]] | None:
+    """What reads all attributes of a class, their names in SARIF, and the values that are not written."""
+    if not attr.has(kind):
+        return None
+    names, defaults = [], []
     for f in attr.fields(kind):
+        names.append(f.metadata.get("schema_property_name", f.name))
         default = f.default.factory() if isinstance(f.default, attr.Factory) else f.default  # type: ignore[arg-type]
-        name = f.metadata.get("schema_property_name", f.name)
-        out.append((f.name, name, default, (kind.__name__, f.name) in _ALWAYS))
-    return out
+        defaults.append(None if (kind.__name__, f.name) in _ALWAYS else default)
+    return attrgetter(*(f.name for f in attr.fields(kind))), names, defaults
 
 
 def _plain(value: Any) -> Any:
-    kind = type(value)
-    if kind is str or kind is int or kind is bool:
+    kind: Any = type(value)
+    if kind in _AS_THEY_ARE:
         return value
     if kind is list or kind is tuple:
         return [_plain(v) for v in value]
     if kind is dict:
         return {k: _plain(v) for k, v in value.items()}
-    if not attr.has(kind):
+    fields = _fields(kind)
+    if fields is None:
         return value
-    out = {}
-    held = value.__dict__
-    for attribute, name, default, always in _fields(kind):
-        inner = held[attribute]
-        if inner is not None and (always or inner != default):
-            inner_kind = type(inner)
-            out[name] = inner if inner_kind is str or inner_kind is int else _plain(inner)
-    return out
+    read, names, defaults = fields
+    # Most attributes of these classes are None, and most of the others have a default of None.
+    return {
+        name: inner if type(inner) in _AS_THEY_ARE else _plain(inner)
+        for inner, name, default in zip(read(value), names, defaults, strict=True)
+        if inner is not None and (default is None or inner != default)
+    }
+
+
+@cache
+def _artifact(uri: str) -> _Ready:
+    return _Ready(_plain(om.ArtifactLocation(uri=uri, uri_base_id="%SRCROOT%")))
+
+
+@cache
+def _place_names() -> tuple[list[str], list[str]]:
+    """The names of a place's two parts and of a region's four coordinates, in the order in which they are written."""
+    region = om.Region(start_line=1, start_column=1, end_line=1, end_column=1)
+    place = _plain(om.PhysicalLocation(artifact_location=om.ArtifactLocation(uri="."), region=region))
+    return list(place), list(place["region"])
+
+
+def _region(r: Region) -> _Ready:
+    return _Ready(zip(_place_names()[1], (r.end_column, r.end_line, r.column, r.line), strict=True))
 
 
 @cache
@@ -78,19 +106,9 @@ def _pascal(name: str) -> str:
 
 
 def _location(report: Report, region: Region, **extra: Any) -> Any:
+    artifact = _artifact(uri_of(report.options.uri_prefix + region.path))
     return om.Location(
-        physical_location=om.PhysicalLocation(
-            artifact_location=om.ArtifactLocation(
-                uri=uri_of(report.options.uri_prefix + region.path), uri_base_id="%SRCROOT%"
-            ),
-            region=om.Region(
-                start_line=region.line,
-                start_column=region.column,
-                end_line=region.end_line,
-                end_column=region.end_column,
-            ),
-        ),
-        **extra,
+        physical_location=_Ready(zip(_place_names()[0], (artifact, _region(region)), strict=True)), **extra
     )
 
 
@@ -112,13 +130,13 @@ def _rule(rule: RuleInfo) -> Any:
     )
 
 
-def _result(report: Report, f: ReportedFinding, index: int, hashes: dict[str, list[str]]) -> Any:
+def _result(report: Report, f: ReportedFinding, index: int, hashes: dict[str, list[tuple[int, int]]]) -> Any:
     fingerprints = {"fabriclint/v1": f.fingerprint}
     path = f.region.path
     if path in report.sources:
         lines = hashes[path]
         if f.region.line <= len(lines):
-            fingerprints["primaryLocationLineHash"] = lines[f.region.line - 1]
+            fingerprints["primaryLocationLineHash"] = written(*lines[f.region.line - 1])
     logical = None
     if f.object is not None:
         about = [f.object.kind, f.object.namespace or "", f.object.name or ""]
@@ -129,23 +147,15 @@ def _result(report: Report, f: ReportedFinding, index: int, hashes: dict[str, li
     if f.fix is not None and f.fix.edits:
         changes: dict[str, list[Any]] = {}
         for e in f.fix.edits:
-            r = e.region
-            changes.setdefault(r.path, []).append(
-                om.Replacement(
-                    deleted_region=om.Region(
-                        start_line=r.line, start_column=r.column, end_line=r.end_line, end_column=r.end_column
-                    ),
-                    inserted_content=om.ArtifactContent(text=e.text),
-                )
+            changes.setdefault(e.region.path, []).append(
+                om.Replacement(deleted_region=_region(e.region), inserted_content=om.ArtifactContent(text=e.text))
             )
         fixes = [
             om.Fix(
                 description=om.Message(text=_escaped(f.fix.message)),
                 artifact_changes=[
                     om.ArtifactChange(
-                        artifact_location=om.ArtifactLocation(
-                            uri=uri_of(report.options.uri_prefix + p), uri_base_id="%SRCROOT%"
-                        ),
+                        artifact_location=_artifact(uri_of(report.options.uri_prefix + p)),
                         replacements=rs,
                     )
                     for p, rs in sorted(changes.items())
@@ -205,7 +215,7 @@ def render(report: Report) -> str:
     last: dict[str, int] = {}
     for f in shown:
         last[f.region.path] = max(f.region.line, last.get(f.region.path, 1))
-    hashes = {p: line_hashes(report.sources[p], line) for p, line in last.items() if p in report.sources}
+    hashes = {p: counted_hashes(report.sources[p], line) for p, line in last.items() if p in report.sources}
     execution = [_notification(report, n, codes) for n in notes if n.code not in _CONFIGURATION]
     configuration = [_notification(report, n, codes) for n in notes if n.code in _CONFIGURATION]
     driver = om.ToolComponent(
@@ -260,10 +270,11 @@ def _written(data: dict[str, Any]) -> str:
     lines = [driver["rules"], run["results"]]
     driver["rules"], run["results"] = ["@rules@"], ["@results@"]
     text = json.dumps(data, ensure_ascii=False, indent=1)
+    encode = json.JSONEncoder(ensure_ascii=False).encode
     for name, some in zip(("rules", "results"), lines, strict=True):
         before, found, after = text.partition(f'"@{name}@"')
         assert found
         pad = before[before.rindex("\n") :]
-        listed = f",{pad}".join(json.dumps(line, ensure_ascii=False) for line in some)
+        listed = f",{pad}".join(map(encode, some))
         text = before + listed + after if some else before.rstrip() + after.lstrip()
     return text + "\n"
