@@ -230,16 +230,24 @@ def _nixl(pod: WorkerPod) -> Iterator[Finding]:
         return
     for word in worker.words:
         for name in data["connectors"]:
-            at = word.text.find(name)
-            if at == -1:
+            found = _named(word.text, name)
+            if found is None:
                 continue
-            within = (at, at + len(name)) if isinstance(word.value, str) else None
+            within = found.span() if isinstance(word.value, str) else None
             yield pod.finding(
                 Place(word, within=within),
                 "NIXL is started without a backend beside EFA devices; it takes UCX, which moves the data in software or over TCP.",
                 help='Name LIBFABRIC, as "backends": ["LIBFABRIC"] of the connector or in the engine\'s variable for it.',
             )
             return
+
+
+def _named(text: str, name: str) -> re.Match[str] | None:
+    """Where a text names a connector as a value: no part of a path or a file's name, and nothing that is installed."""
+    for found in re.finditer(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", text):
+        if re.search(r"\binstall\b[^\n;|&]*$", text[: found.start()]) is None:
+            return found
+    return None
 
 
 def hidden_text(pod: WorkerPod) -> bool:

@@ -24,12 +24,11 @@ def placement_refused(pod: PodView) -> Iterator[Finding]:
     """Affinity, tolerations and spreading are what the API server takes.
 
     It checks them when a pod is created. A Job, JobSet or TrainJob around a bad one is admitted all the same: its
-    pods then never appear, and only an event says why.
+    pods then never appear, and only an event says why. An operator that a feature gate allows is named with the gate.
 
     Fix: the edit that each finding names.
 
-    Silent: values that a template fills in, `Gt` with a text for a number (it is admitted and matches no node),
-    operators that a feature gate allows are named with the gate.
+    Silent: values that a template fills in, `Gt` with a text for a number (it is admitted and matches no node).
 
     Bad: an operator in lower case (pod-jobset)
         + affinity:
