@@ -95,8 +95,8 @@ def read(path: Path) -> Iterator[Excuse]:
 
 
 EXCUSES = list(excuses())
-#: The rules whose paragraphs are held word by word: those of the table.
-HELD = frozenset(e.code for e in EXCUSES)
+#: The rules whose paragraphs are held word by word; another is held as soon as it has a row.
+HELD = re.compile(r"RUN\d+|DEV\d+|POD01[4-9]|EFA01[0-3]|" + "|".join({e.code for e in EXCUSES}))
 
 
 def said(text: str, name: str, options: dict[str, str], code: str) -> list[tuple[str, str, int]]:
@@ -137,7 +137,7 @@ def changed(row: Excuse, text: str) -> str:
     return made
 
 
-@pytest.mark.parametrize("rule", [RULES[c] for c in sorted(HELD)], ids=lambda r: r.code)
+@pytest.mark.parametrize("rule", [r for c, r in RULES.items() if HELD.fullmatch(c)], ids=lambda r: r.code)
 def test_every_word_of_what_a_rule_is_silent_on_has_an_excuse(rule: Rule) -> None:
     paragraph = page(rule).silent
     assert paragraph, "the rule says where it is silent"
