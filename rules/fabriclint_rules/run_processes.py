@@ -18,6 +18,9 @@ _PER_POD = ("torchrun", "accelerate", "srun", "deepspeed", "vllm", "sglang")
 #: Launchers whose number of processes is that of the whole job.
 _OVER_ALL = ("openmpi", "mpi", "hydra", "srun", "horovodrun")
 
+#: By this a controller tells Open MPI its list of hosts.
+_LIST_OF_OPENMPI = "OMPI_MCA_orte_default_hostfile"
+
 
 def _certain(fact: Fact) -> int | None:
     """A number that the start text itself writes; what comes by a variable of the controller's is right by itself."""
@@ -36,7 +39,8 @@ def processes_and_gpus(group: GroupView) -> Iterator[Finding]:
     """The launcher starts as many processes as there are GPUs, on as many nodes as there are pods.
 
     Two ranks on one GPU end NCCL's initialization with "Duplicate GPU detected"; GPUs without a rank stay idle; a
-    rendezvous for more nodes than there are pods waits until it times out.
+    rendezvous for more nodes than there are pods waits until it times out. An mpirun whose list of hosts has fewer slots
+    than it is to start ranks ends at once.
 
     Fix: write the number of GPUs of the container, or of the job's pods; or leave the number out where the launcher
     finds it itself (`--nproc-per-node=gpu`).
@@ -49,6 +53,8 @@ def processes_and_gpus(group: GroupView) -> Iterator[Finding]:
         ~ [torchrun, train.py] => [torchrun, --nproc-per-node=8, train.py]  # <-
     Bad: six ranks on two workers of one GPU (run-mpijob)
         ~ [mpirun, -np, "2", ./reduce] => [mpirun, -np, "6", ./reduce]  # <-
+    Bad: sixteen ranks on two workers of one slot (pod-mpijob)
+        ~ slotsPerWorker: 8 => slotsPerWorker: 1  # <-
     Bad: a rendezvous of three nodes for two pods (run-jobset)
         ~ [python, forecast.py] => [torchrun, --nnodes=3, --nproc-per-node=1, --rdzv-backend=c10d, --rdzv-endpoint=weather-ranks-0-0.weather, forecast.py]  # <-
     Bad: a Ray worker is told of four GPUs and has one (run-raycluster)
@@ -129,6 +135,8 @@ def _processes(group: GroupView, started: Started, launcher: Launcher) -> Iterat
         return  # hosts of other objects: their GPUs are not counted here
     if in_all is not None and in_all > total and launcher.family in _OVER_ALL:
         yield _differs(started, launcher.processes, in_all, total, "the job has")
+    elif in_all is not None and (places := _slots(group, started, launcher)) is not None and in_all > places:
+        yield _beyond_slots(group, started, launcher, in_all, places)
     elif (
         each is not None
         and launcher.family in _OVER_ALL
@@ -136,6 +144,45 @@ def _processes(group: GroupView, started: Started, launcher: Launcher) -> Iterat
         and 0 < group.gpus_per_node < each
     ):
         yield _differs(started, launcher.processes_per_node, each, group.gpus_per_node, "each node has")
+
+
+def _slots(group: GroupView, started: Started, launcher: Launcher) -> int | None:
+    """The slots in the controller's list of hosts, where mpirun reads that list and keeps to it; None for any other."""
+    listed = started.role.injected.get(_LIST_OF_OPENMPI)
+    if launcher.family not in ("openmpi", "mpi") or not isinstance(listed, str) or started.role not in group.launchers:
+        return None
+    env = started.role.environment(started.container)
+    own = (
+        launcher.hosts is not None or launcher.hosts_place is not None or launcher.hostfile.value not in (None, listed)
+    )
+    if own or started.container.env.open or env.get(_LIST_OF_OPENMPI) != listed:
+        return None
+    if any("oversubscribe" in text.lower() for text in (started.container.start_text, *env)):
+        return None
+    if (
+        launcher.processes_per_node.value is not None
+        or started.launch.sourced
+        or "rankfile" in started.container.start_text
+    ):
+        return None
+    nodes, each = group.nodes, group.slots
+    return nodes * each if isinstance(nodes, int) and isinstance(each, int) else None
+
+
+def _beyond_slots(group: GroupView, started: Started, launcher: Launcher, ranks: int, places: int) -> Finding:
+    """More ranks than the controller's list of hosts has slots."""
+    nodes = group.nodes if isinstance(group.nodes, int) else 1
+    wanted = -(-ranks // nodes)
+    asked = started.place(launcher.processes.place)
+    field = "slotsPerWorker" if group.slots_place is None else str(group.slots_place.node.key)
+    # The job has a GPU for each rank: it is the slots that are too few.
+    return Finding(
+        group.slots_place or asked,
+        f"mpirun is to start {ranks} ranks and the list of hosts has {places} slots ({nodes} nodes with {group.slots} each); it "
+        "ends with 'not enough slots'.",
+        f"Write '{field}: {wanted}', or start {places} ranks.",
+        related=(Related(asked, f"{ranks} ranks."),) if group.slots_place is not None else (),
+    )
 
 
 def _field(group: GroupView) -> Iterator[Finding]:

@@ -273,3 +273,41 @@ BEHIND_A_SCRIPT = {
 @pytest.mark.parametrize("command", BEHIND_A_SCRIPT.values(), ids=BEHIND_A_SCRIPT.keys())
 def test_words_behind_a_shells_script_are_left_alone(command: str) -> None:
     assert told(pytorch(command), "RUN005") == []
+
+
+def slots(*changes: tuple[str, str]) -> str:
+    """The MPIJob of sixteen ranks on two workers of eight GPUs, with one slot each."""
+    return base("pod-mpijob", ("slotsPerWorker: 8", "slotsPerWorker: 1"), *changes)
+
+
+SLOTS_ENOUGH = {
+    "as many as there are ranks": base("pod-mpijob", ("slotsPerWorker: 8", "slotsPerWorker: 12")),
+    "it may go beyond them": slots(("mpirun,", "mpirun, --oversubscribe,")),
+    "by a variable": slots(
+        (
+            "command: [mpirun",
+            "env: [{name: OMPI_MCA_rmaps_base_oversubscribe, value: '1'}]\n              command: [mpirun",
+        )
+    ),
+    "a list of hosts of its own": slots(("mpirun,", "mpirun, --hostfile, /data/hosts,")),
+    "hosts in its own words": slots(("mpirun,", "mpirun, --host, 'train-worker-0:8,train-worker-1:8',")),
+    "Intel's mpirun goes round again": slots(("slotsPerWorker: 1", "slotsPerWorker: 1\n  mpiImplementation: Intel")),
+    "a file that is read first": slots(
+        ('[mpirun, -np, "16", python, train.py]', "[bash, -c, '. /etc/ours; mpirun -np 16 python train.py']")
+    ),
+    "a number from a variable": slots(('"16"', "$(RANKS)")),
+}
+
+
+@pytest.mark.parametrize("text", SLOTS_ENOUGH.values(), ids=SLOTS_ENOUGH.keys())
+def test_slots_that_may_be_enough_are_no_fault(text: str) -> None:
+    assert [f for f in told(text, "RUN006") if "not enough slots" in f[3]] == []
+
+
+def test_too_few_slots_are_told_at_their_own_line_or_at_the_number_of_ranks() -> None:
+    ((_, severity, line, message, help),) = told(slots(), "RUN006")
+    assert (severity, line) == ("warning", 6)
+    assert message.endswith("the list of hosts has 2 slots (2 nodes with 1 each); it ends with 'not enough slots'.")
+    assert help == "Write 'slotsPerWorker: 8', or start 2 ranks."
+    ((_, _, line, _, _),) = told(base("pod-mpijob", ("  slotsPerWorker: 8\n", "")), "RUN006")
+    assert line == 14
