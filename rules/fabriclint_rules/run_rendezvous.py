@@ -8,13 +8,17 @@ from typing import NamedTuple
 
 from fabriclint.group import GroupView, RoleGroup
 from fabriclint.group.service import ServiceView, serves_others, service_of
-from fabriclint.group.started import ADDRESS_VARIABLES, LOCAL_HOSTS, Started
-from fabriclint.launch import Launcher
+from fabriclint.group.started import ADDRESS_VARIABLES, LOCAL_HOSTS, NO_HOST, Started
+from fabriclint.launch import Certainty, Launcher
 from fabriclint.node import Unknown, open_value
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 
 #: Stores that one of the ranks keeps itself.
 _SERVED = ("c10d", "static")
+#: Launchers whose nodes meet at one host that they are told of.
+_MEETING = ("torchrun", "accelerate", "vllm", "sglang")
+#: What pods that lead or follow are called in other kinds.
+_ROLES = r"master|worker|chief|ps|launcher|leader|head|node|rank|trainer"
 _PLAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\.?")
 #: Options by which programs of the user's own take the address.
 _OPTION = re.compile(
@@ -140,7 +144,13 @@ def rendezvous_unresolvable(group: GroupView) -> Iterator[Finding]:
         return
     findings: dict[tuple[str, str], Finding] = {}
     addresses = list(_addresses(group))
-    for found in (*_named(group, addresses), *_through(group, addresses), *_local(group), *_unlisted(group)):
+    for found in (
+        *_named(group, addresses),
+        *_through(group, addresses),
+        *_local(group),
+        *_unlisted(group),
+        *_joined(group),
+    ):
         key = (found.message, str(found.severity))
         same = findings.get(key)
         if same is None:
@@ -378,13 +388,19 @@ def _address(text: str, place: Place, port: str | None = None, served: bool = Tr
 
 def _fault(group: GroupView, address: str) -> tuple[str, str, bool] | None:
     """Why an address is no name of the job's, the way out, and whether that is certain; None when it may be one."""
-    if group.knows(address) is not False:
-        return None
     parts = address.rstrip(".").split(".")
     host, rest = parts[0], parts[1:]
     workload = group.workload
     lookup = group.pods[0].lookup if group.pods else None
     if lookup is None or lookup.neighbour(workload, "Service", host) is not None:
+        return None
+    for role in group.roles:
+        numbered = role.if_numbered
+        if numbered is None or numbered.has(host) is False or (rest and rest[0] != group.subdomain):
+            continue
+        way = f"Write 'completionMode: Indexed' in the Job{'' if rest else ', and HOST.SUBDOMAIN here'}."
+        return "the Job is not Indexed and its pods' names have no numbers", way, False
+    if group.knows(address) is not False:
         return None
     known = [(role, hosts) for role, hosts in group.hosts()]
     made = bool(group.services) or any(h.bare for _, h in known)
@@ -400,6 +416,8 @@ def _fault(group: GroupView, address: str) -> tuple[str, str, bool] | None:
         if not isinstance(group.subdomain, str):
             if group.subdomain is None:
                 way = "Set the pods' 'subdomain' to a headless Service, and write HOST.SUBDOMAIN."
+                if group.unnamed_by is not None:
+                    way = f"Remove '{group.unnamed_by}', or set the pods' 'subdomain' to a headless Service."
                 pods = f"the pods of '{role.name}'" if len(group.roles) > 1 else "its pods"
                 return f"{pods} have no subdomain", way, False
             return None
@@ -431,11 +449,25 @@ def _of_the_job(group: GroupView, host: str, rest: list[str]) -> bool:
         shape = re.escape(hosts.pattern).replace(r"\{\}", r"\d+")
         if hosts.counts and re.fullmatch(shape, host) and not role.scalable and (under or hosts.bare):
             return True
-    if group.user_service or any(role.scalable for role in group.roles):
+    shapes = [re.escape(hosts.pattern).replace(r"\{\}", r"\d+") for _, hosts in group.hosts()]
+    if any(re.fullmatch(shape, host) for shape in shapes):
+        return False  # one more of its pods: a scale command may make it
+    if group.user_service and not _its_own_service(group, host, rest):
         return False
-    if any(h.bare for _, h in group.hosts()):
-        return not rest and re.fullmatch(re.escape(name) + r"-(master|worker|chief|ps|launcher)-\d+", host) is not None
+    if not rest:
+        # Whatever else has a name of its own in DNS has no number behind it.
+        named = bool(group.services) or any(h.bare for _, h in group.hosts())
+        return named and re.fullmatch(rf"{re.escape(name)}(-({_ROLES}))?-\d+", host) is not None
     return under and host.startswith(f"{name}-") and re.search(r"-\d+$", host) is not None
+
+
+def _its_own_service(group: GroupView, host: str, rest: list[str]) -> bool:
+    """Whether the user's Service below which a host is to stand is in view and has the names of this job's pods alone."""
+    service = service_of(group, ".".join((host, *rest)))
+    if service is None or service.pod is None or service.selector is None or service.elsewhere:
+        return False
+    chosen = all(role.selected(service.selector) is True for role in group.ranks_on)
+    return chosen and not serves_others(group, service.selector)
 
 
 def _right(group: GroupView) -> str:
@@ -451,7 +483,7 @@ def _right(group: GroupView) -> str:
 
 
 def _local(group: GroupView) -> Iterator[Finding]:
-    """torchrun on several nodes that meets at localhost on each."""
+    """Launchers on several nodes that meet at localhost on each, or nowhere."""
     found: list[tuple[RoleGroup, Started, Launcher]] = []
     for role in group.ranks_on:
         for started in role.started:
@@ -465,9 +497,10 @@ def _local(group: GroupView) -> Iterator[Finding]:
             launcher = main.launchers[-1]
             nodes = launcher.nodes.value
             low = nodes[0] if isinstance(nodes, tuple) else nodes
-            if launcher.family != "torchrun" or launcher.unclear or launcher.refused:
+            if launcher.family not in _MEETING or launcher.unclear or launcher.refused:
                 continue
-            if isinstance(low, int) and low > 1 and launcher.host.string in LOCAL_HOSTS:
+            nowhere = (*LOCAL_HOSTS, NO_HOST) if launcher.family == "accelerate" else LOCAL_HOSTS
+            if isinstance(low, int) and low > 1 and launcher.host.string in nowhere:
                 found.append((role, started, launcher))
     everywhere = len({id(role) for role, _, _ in found}) == len(group.ranks_on)
     for role, started, launcher in found:
@@ -488,11 +521,18 @@ def _local(group: GroupView) -> Iterator[Finding]:
             edit = "Remove '--standalone' and write --rdzv-backend=c10d and --rdzv-endpoint=HOST:PORT."
         elif written is not None:
             place = written
-            what = f"torchrun's nodes are to meet at '{launcher.host.string}', which is another place on each"
+            what = f"{launcher.family}'s nodes are to meet at '{launcher.host.string}', which is another place on each"
             edit = "Write the first pod's name."
+        elif launcher.family == "accelerate" and launcher.host.string == NO_HOST:
+            what = (
+                f"accelerate is told of {launcher.nodes.value} machines and of no address, and looks for a host 'None'"
+            )
+            edit = "Add --main_process_ip with the first pod's name."
         elif launcher.host.place is not None and launcher.host.place.source >= 0:
-            what = f"torchrun's nodes are to meet at '{launcher.host.string}', which is another place on each"
+            what = f"{launcher.family}'s nodes are to meet at '{launcher.host.string}', which is another place on each"
             edit = "Write the first pod's name."
+        elif launcher.family != "torchrun":
+            continue
         elif launcher.backend.string == "c10d":
             what = "torchrun's c10d has no '--rdzv-endpoint' and meets at 'localhost:29400' on each node"
             edit = "Add --rdzv-endpoint=HOST:PORT with the first pod's name; c10d reads no master address."
@@ -503,6 +543,44 @@ def _local(group: GroupView) -> Iterator[Finding]:
         if right:
             edit += f" The first pod is {right}."
         yield Finding(place, f"{what}; every node waits for the others by itself.", edit, Severity.ERROR)
+
+
+def _joined(group: GroupView) -> Iterator[Finding]:
+    """Ray workers that join a head at their own host, or at a port that the head does not have."""
+    heads: list[tuple[RoleGroup, Launcher]] = []
+    workers: list[tuple[RoleGroup, Started, Launcher]] = []
+    for role in group.roles:
+        for started in role.started:
+            for program in started.launch.programs:
+                for one in program.launchers:
+                    if one.family != "ray start" or one.unclear:
+                        continue
+                    if one.head:
+                        heads.append((role, one))
+                    elif program.invocation.certainty > Certainty.MAYBE and one.host.place is not None:
+                        workers.append((role, started, one))
+    ports = {6379 if h.port.value is None else h.port.value for _, h in heads}
+    for role, started, one in workers:
+        host, port = one.host, one.port
+        if any(r is role for r, _ in heads) or host.place is None:
+            continue
+        if host.string in LOCAL_HOSTS:
+            yield Finding(
+                started.place(host.place),
+                f"Ray is to join a head at '{host.string}', which is this pod itself; it finds none and the pod stays outside "
+                "the cluster.",
+                f"Write the head's address{f', {right}' if (right := _right(group)) else ''}.",
+            )
+        elif len(ports) == 1 and isinstance(port.value, int) and isinstance(first := next(iter(ports)), int):
+            known = host.string is None or group.knows(host.string) is True
+            if port.value != first and known:
+                yield Finding(
+                    started.place(host.place),
+                    f"Ray is to join a head at port {port.value} and the head listens at {first}; nothing answers there and "
+                    "the pod stays outside the cluster.",
+                    f"Write port {first}.",
+                    Severity.WARNING,
+                )
 
 
 def _unlisted(group: GroupView) -> Iterator[Finding]:

@@ -134,3 +134,31 @@ def test_a_single_file_is_mounted_by_its_sub_path() -> None:
         "mountPath: /texts", "mountPath: /opt/go.sh\n                      subPath: start"
     )
     assert [c for c, _ in said(text)] == ["RUN006"]
+
+
+NAMES = {
+    "a Job by a store": "rendezvous.tools:29500",
+    "a StatefulSet's pod of a like name": "tides-cache-0.tides-cache:29500",
+    "a Service of the job's own": "tides-rendezvous:29500",
+    "a pod": "tides-node-0-1.tides:29500",
+}
+
+
+@pytest.mark.parametrize("host", NAMES.values(), ids=NAMES.keys())
+def test_names_that_may_be_another_object_s_are_silent(host: str) -> None:
+    command = RIGHT.replace("tides-node-0-0.tides:29500", host)
+    assert said(JOBSET.replace("COMMAND", f"[bash, -c, '{command}']")) == []
+
+
+@pytest.mark.parametrize(
+    "worker",
+    [
+        "ray start --address=$HEAD:6379 --block",
+        "ray start --address=other-head:6390 --block",
+        "ray start --address=auto --block",
+        "ray start --head --block",
+    ],
+)
+def test_ray_workers_that_may_find_their_head_are_silent(worker: str) -> None:
+    text = JOBSET.replace("COMMAND", f"[bash, -c, '{worker}']")
+    assert said(text) == []

@@ -56,7 +56,7 @@ QUIET: dict[str, tuple[str, list[str]]] = {
         ["~ parallelism: 2 => parallelism: 1", "~ completions: 2 => completions: 1", "@@ image:", *at("localhost:29400")],
     ),
     "a Service of the user's own carries the names": ("pod-job", ["@@ metadata:"]),
-    "a Job without host names": ("pod-job", ["- completionMode: Indexed"]),
+    "a Job without host names meets at a store": ("pod-job", ["- completionMode: Indexed", "~ train-0.train => rendezvous.tools"]),
     "a job whose name is made by a template": ("run-jobset", ["~ name: weather => name: \"{{ name }}\"", "@@ image:", *at("weather-ranks-0-0:29400")]),
     "the operator replaces the file's address": ("run-pytorchjob", ["@@ Worker:", "@@ image:", *env("captions-master-7")]),
     "a leader's name": ("run-leaderworkerset", env("answers-0.answers.serving")),

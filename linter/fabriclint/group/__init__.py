@@ -156,6 +156,8 @@ class RoleGroup:
     told_gpus: Scalar | None = None
     #: Something else may change the number of pods (an autoscaler, a scale subresource).
     scalable: bool = False
+    #: The names that the pods would have if their Job numbered them, where it does not.
+    if_numbered: Hosts | None = None
     #: Claims that the controller mounts into the pods, beside their own volumes.
     claims: tuple[str, ...] = ()
     #: Labels that the controller gives the pods, alike on all of them.
@@ -319,6 +321,8 @@ class GroupView:
     #: Whether the controller hands an address to the ranks of jobs of this sort, if not of this shape.
     gives_address: bool = False
     suspended: bool = False
+    #: The field by which the object has its pods no names in DNS, where it has one.
+    unnamed_by: str | None = None
     #: Whether the names of all its pods and Services are the controller's own: one that it does not make is not there.
     sure_names: bool = False
     #: Set when the Services that the controller makes leave out pods that are not ready: what to do about it in words.

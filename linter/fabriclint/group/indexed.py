@@ -67,7 +67,7 @@ def _jobset(making: Making) -> GroupView:
             each = number(owner.at("template", "spec", "parallelism"), 1)
             hosts = Hosts(f"{name}-{pod.name}-{{}}-{{}}", (replicas, each), (0, 0))
         # JobSet fills in the policy of a template that has none.
-        role = making.role(pod, pod.name, pods, hosts=hosts if named else None, restart_of_job="OnFailure")
+        role = making.role(pod, pod.name, pods, hosts=hosts, restart_of_job="OnFailure")
         if mode != "NonIndexed":
             _index(making, role)
         if making.job.workload.resolved is not None:
@@ -84,7 +84,9 @@ def _jobset(making: Making) -> GroupView:
         making.data = {**making.data, "maker": making.data["resolved maker"]}
     return making.group(
         roles,
-        subdomain=subdomain if named else None,
+        subdomain=subdomain if named else _own_subdomain(making),
+        user_service=not named,
+        unnamed_by=None if named else "enableDNSHostnames: false",
         services=(subdomain,) if named and isinstance(subdomain, str) else (),
         restart=_policy(spec, "failurePolicy", "maxRestarts"),
         success=text_or_unknown(spec, "successPolicy", "operator"),
@@ -96,6 +98,12 @@ def _jobset(making: Making) -> GroupView:
         hides_place=Place(publish) if hidden and publish is not None else None,
         own_gangs=_policy_gangs(making, roles),
     )
+
+
+def _own_subdomain(making: Making) -> str | Unknown | None:
+    """The subdomain of the pod templates where JobSet sets none; UNKNOWN where they differ."""
+    given = [text_or_unknown(pod.spec, "subdomain") for pod in making.job.pods]
+    return given[0] if given and all(g == given[0] for g in given) else UNKNOWN
 
 
 def _in_order(making: Making, roles: list[RoleGroup]) -> None:
@@ -203,6 +211,9 @@ def _job(making: Making) -> GroupView:
     made = _own_service(making, pod, text_or_unknown(pod.spec, "subdomain"), hosts)
     if indexed and hosts is None:
         _index(making, made.roles[0])
+    mode = making.spec.at("completionMode")
+    if isinstance(making.name, str) and (mode is None or getattr(mode, "value", None) == "NonIndexed"):
+        made.roles[0].if_numbered = Hosts(f"{making.name}-{{}}", (UNKNOWN,), (0,))
     made.roles[0].restart_of_job = ""
     # No parallelism is how a Job is paused.
     made.roles[0].scalable = number(making.spec.at("parallelism"), 1) == 0
