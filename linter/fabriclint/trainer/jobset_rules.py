@@ -193,7 +193,11 @@ def _coordinator(root: Mapping, spec: Mapping, jobs: list[Mapping]) -> Iterator[
         return  # made of generateName, or by a template
     endpoint = f"{own}-{name}-{index}-{pod}.{spec.string('network', 'subdomain') or own}"
     if len(endpoint) > _LONGEST or not _LABEL_VALUE.fullmatch(endpoint):
-        yield _say(block.nearest("replicatedJob"), f"The coordinator's host '{endpoint}' is no label value of {_LONGEST} characters", "J5")
+        yield _say(
+            block.nearest("replicatedJob"),
+            f"The coordinator's host '{endpoint}' is no label value of {_LONGEST} characters",
+            "J5",
+        )
 
 
 def _claims(root: Mapping, spec: Mapping, jobs: list[Mapping]) -> Iterator[Reason]:
