@@ -22,7 +22,6 @@ _PREPARES = frozenset(
 
 #: Where a shell ends at a name that nothing sets.
 UNSET_ENDS = re.compile(r"set\s+-[a-z]*u|nounset")
-_MPI = frozenset(("openmpi", "hydra", "mpi"))
 
 
 def place_of(container: ContainerView, where: LaunchPlace | None) -> Place:
@@ -55,6 +54,7 @@ def read(container: ContainerView) -> StartText:
         made.unseen = True
         return made
     from fabriclint.launch import read_launch
+    from fabriclint.launch.commands import MPIRUN
     from fabriclint.launch.expansion import arguments
 
     env = container.env
@@ -97,7 +97,7 @@ def read(container: ContainerView) -> StartText:
     made.starts_ranks = main is not None
     for program in launch.programs:
         for launcher in program.launchers:
-            if launcher.family in _MPI:
+            if launcher.family in MPIRUN:
                 made.forwards = launcher.forwards
     for program in launch.programs:
         for assignment in program.ranks.values():

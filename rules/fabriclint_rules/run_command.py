@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fabriclint.group import GroupView, RoleGroup
 from fabriclint.group.started import Started
 from fabriclint.launch import Certainty, Launcher, Program, Refusal
+from fabriclint.launch.commands import SHELLS
 from fabriclint.launch.release import openmpi_release, refuses
 from fabriclint.node import Mapping, Node, Scalar, Sequence
 from fabriclint.pod import ContainerView
@@ -23,7 +24,6 @@ _READ_AGAIN = re.compile(
     r"(ba|da|z|k|a|fi|c|tc)?sh|busybox|env|envsubst|eval|ssh|pdsh|su|sudo|gosu|xargs|parallel|make|horovodrun|deepspeed|"
     r"kubectl|tini|dumb-init|.*\.(sh|bash)|.*entrypoint.*"
 )
-_SHELLS = ("bash", "sh", "dash", "ash", "zsh", "ksh")
 #: Options of which the next word is the script; and what in a script reads the words behind it.
 _SCRIPT_NEXT = re.compile(r"-[a-z]*c[a-z]*")
 _POSITIONAL = re.compile(r"\$[{(]?[#!]?[0-9@*#]|\bshift\b|\bset\s+--|BASH_ARGV|getopts")
@@ -106,7 +106,7 @@ def _behind_the_script(group: GroupView) -> Iterator[Finding]:
         for container in role.pod.containers:
             words = container.words if isinstance(container.node.at("command"), Sequence) else []
             texts = [w.value if isinstance(w.value, str) and not w.open else None for w in words]
-            if len(texts) < 4 or texts[0] is None or texts[0].rpartition("/")[2] not in _SHELLS:
+            if len(texts) < 4 or texts[0] is None or texts[0].rpartition("/")[2] not in SHELLS:
                 continue
             at = next((i for i, t in enumerate(texts[1:], 1) if t is None or not t.startswith("-")), len(texts))
             options = [t or "" for t in texts[1:at]]
@@ -116,7 +116,7 @@ def _behind_the_script(group: GroupView) -> Iterator[Finding]:
             if script is None or None in behind or behind in ([], ["--"]) or _POSITIONAL.search(script):
                 continue
             # One bare word is a program without its arguments; a longer script may be given a name behind it.
-            alone = re.fullmatch(r"[\w./-]+", script) is not None and behind[0] not in (script, *_SHELLS)
+            alone = re.fullmatch(r"[\w./-]+", script) is not None and behind[0] not in (script, *SHELLS)
             if not alone and not re.match(r"&&|\|\|?|;|--\w", behind[0] or ""):
                 continue
             shown = script if len(script) <= 40 else script[:37].replace("\n", " ") + "..."

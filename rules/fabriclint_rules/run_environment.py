@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fabriclint.group import GroupView, RoleGroup
 from fabriclint.group.started import Started, options_seen
 from fabriclint.launch import Launcher
+from fabriclint.launch.commands import MPIRUN
 from fabriclint.node import UNKNOWN, Unknown
 from fabriclint.pod import ContainerView, Variable
 from fabriclint.rule import Finding, Place, Related, Severity, rule
@@ -16,8 +17,6 @@ from fabriclint_rules.alike import together
 
 #: What NCCL, libfabric and the loader read in the ranks.
 _READ_BY_RANKS = ("NCCL_", "FI_", "LD_LIBRARY_PATH")
-#: Launchers that start their ranks on other hosts by sshd.
-_BY_SSH = ("openmpi", "mpi", "hydra")
 #: Makes of mpirun, by the variables that a controller sets for each.
 _PREPARED = {"openmpi": ("OMPI_MCA_",), "hydra": ("I_MPI_", "HYDRA_")}
 #: UCX's transports that do not leave the host.
@@ -223,7 +222,7 @@ def _word(value: str | Unknown | None) -> str:
 
 def _leads(role: RoleGroup, launcher: Launcher) -> bool:
     """Whether a pod with ranks of its own starts others on other hosts: it names them, or starts more than it has GPUs."""
-    if launcher.family not in _BY_SSH or role.pods != 1:
+    if launcher.family not in MPIRUN or role.pods != 1:
         return False
     processes, gpus = launcher.processes.number, role.gpus
     more = processes is not None and isinstance(gpus, int) and processes > gpus > 0

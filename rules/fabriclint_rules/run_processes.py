@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fabriclint.group import GroupView
 from fabriclint.group.started import Started
 from fabriclint.launch import Fact, Launcher
+from fabriclint.launch.commands import MPIRUN
 from fabriclint.node import Unknown
 from fabriclint.rule import Finding, Place, Related, Severity, rule
 
@@ -16,7 +17,7 @@ _ONE_EACH = ("torchrun", "accelerate", "deepspeed")
 _PER_POD = ("torchrun", "accelerate", "srun", "deepspeed", "vllm", "sglang")
 
 #: Launchers whose number of processes is that of the whole job.
-_OVER_ALL = ("openmpi", "mpi", "hydra", "srun", "horovodrun")
+_OVER_ALL = (*MPIRUN, "srun", "horovodrun")
 
 #: By this a controller tells Open MPI its list of hosts.
 _LIST_OF_OPENMPI = "OMPI_MCA_orte_default_hostfile"

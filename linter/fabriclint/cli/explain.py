@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from fabriclint.rule import Pack
 
 
-#: Launchers that read no variable with the ranks' address.
-_DEAF = ("deepspeed", "openmpi", "mpi", "hydra", "horovodrun", "srun")
-
-
 def run(
     paths: list[str],
     *,
@@ -285,7 +281,9 @@ def _rendezvous(e: Explained) -> str:
         return ""
     host, _ = group.rendezvous
     named = next((n for n in group.address for r in group.ranks_on if n in r.injected), None)
-    if e.launch is not None and e.launch.program in _DEAF:
+    from fabriclint.group.started import WITHOUT_ADDRESS
+
+    if e.launch is not None and e.launch.program in WITHOUT_ADDRESS:
         named = None
     if host is None and named is not None:
         return f"in {named} (set by {group.maker}, another one in each group)"

@@ -13,10 +13,11 @@ from fabriclint.group import GroupView, RoleGroup
 from fabriclint.group.injection import table
 from fabriclint.group.started import Started
 from fabriclint.launch import Launcher, Program
+from fabriclint.launch.commands import HELPERS, MPIRUN
 from fabriclint.pod import ContainerView
 
 #: Launchers that read a list of hosts from a file.
-_READERS = ("deepspeed", "openmpi", "mpi", "hydra")
+_READERS = ("deepspeed", *MPIRUN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,6 @@ def _unmade(
 
 def _whole(started: Started, main: Program) -> bool:
     """Whether all that runs before the launcher is seen, and none of it can have written a file out of view."""
-    from fabriclint.launch.commands import HELPERS
-
     launch = started.launch
     if launch.hidden or launch.sourced or started.container.node.at("lifecycle") is not None:
         return False

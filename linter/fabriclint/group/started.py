@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabriclint.finding import Place
 from fabriclint.launch import Launch, read_launch
+from fabriclint.launch.commands import MPIRUN
 from fabriclint.launch.expansion import arguments
 from fabriclint.node import UNKNOWN, Unknown
 
@@ -30,7 +31,9 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 #: What accelerate takes for a host when it is told of none.
 NO_HOST = "None"
 #: Launchers that start ranks on other hosts by ssh.
-BY_SSH = ("openmpi", "mpi", "hydra", "horovodrun")
+BY_SSH = (*MPIRUN, "horovodrun")
+#: Launchers that read no variable with the ranks' address.
+WITHOUT_ADDRESS = ("deepspeed", *BY_SSH, "srun")
 #: Variables that say where a pod stands among the others, which no image does.
 _PLACE = re.compile(r"ADDR|RANK|INDEX|ENDPOINT|WORLD_SIZE|GROUP_SIZE|MASTER_PORT|PROCESS_ID")
 _DOLLAR = re.compile(r"\$(?:\{([A-Za-z_]\w*)|([A-Za-z_]\w*))")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+#: Families of launchers that are an mpirun: of Open MPI, of MPICH and Intel, and one whose make is not told.
+MPIRUN = ("openmpi", "mpi", "hydra")
 SHELLS = frozenset(("bash", "sh", "dash", "ash", "zsh", "ksh"))
 #: Helpers that are taken to succeed.
 HELPERS = frozenset(
