@@ -8,7 +8,7 @@ kubeflow/mpi-operator, kubernetes-sigs/lws, ray-project/kuberay, volcano-sh/volc
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -273,6 +273,16 @@ def number(node: Node | None, default: int) -> int | Unknown:
         if isinstance(node.value, float) and node.value.is_integer():
             return int(node.value)
     return UNKNOWN
+
+
+def sum_of(counts: Iterable[int | Unknown]) -> int | Unknown:
+    """The sum of counts; UNKNOWN when one of them is."""
+    found = 0
+    for count in counts:
+        if isinstance(count, Unknown):
+            return UNKNOWN
+        found += count
+    return found
 
 
 def _times(*factors: int | Unknown) -> int | Unknown:

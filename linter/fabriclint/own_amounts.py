@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fabriclint.node import Mapping, Node, Scalar, build
-from fabriclint.own_shapes import twin, with_listed_env
+from fabriclint.own_shapes import copy_of, twin, with_listed_env
 
 _GPU = "nvidia.com/gpu"
 
@@ -24,14 +24,11 @@ def with_gpus(container: Mapping, resource: str, count: int | str, said: Node) -
     limits = container.at("resources", "limits")
     if isinstance(limits, Scalar) and limits.value is not None:
         return container
-    resources = twin(own if own is not None else said)
-    resources.fields.update(own.fields if isinstance(own, Mapping) else {})
-    listed = twin(limits if limits is not None else said)
-    listed.fields.update(limits.fields if isinstance(limits, Mapping) else {})
+    resources = copy_of(own) if isinstance(own, Mapping) else twin(own if own is not None else said)
+    listed = copy_of(limits) if isinstance(limits, Mapping) else twin(limits if limits is not None else said)
     listed.fields[resource] = build(count, said)
     resources.fields["limits"] = listed
-    made = twin(container)
-    made.fields.update(container.fields)
+    made = copy_of(container)
     made.fields["resources"] = resources
     return made
 
@@ -67,8 +64,7 @@ def by_parallelism(container: Mapping, root: Mapping, row: dict[str, Any]) -> Ma
     image = container.at("image")
     if isinstance(image, Mapping):
         repository, tag = image.string("repository"), image.string("tag")
-        made = twin(container)
-        made.fields.update(container.fields)
+        made = copy_of(container)
         if repository is not None:
             made.fields["image"] = build(f"{repository}:{tag}" if tag else repository, image.at("repository"))
         else:

@@ -32,6 +32,13 @@ def twin(node: Node) -> Mapping:
     return made
 
 
+def copy_of(own: Mapping) -> Mapping:
+    """A mapping of the same fields at the same place, which may be given others."""
+    made = twin(own)
+    made.fields.update(own.fields)
+    return made
+
+
 def over(nodes: list[Mapping]) -> Mapping:
     """Labels and annotations of several places, the first winning."""
     made = twin(nodes[0])
@@ -103,8 +110,7 @@ def _patched(pod: Mapping, text: Scalar) -> Mapping:
 
     read = parse_embedded(text)
     patch = read.root if isinstance(read, Document) else None
-    made = twin(pod)
-    made.fields.update(pod.fields)
+    made = copy_of(pod)
     containers = pod.sequence("containers")
     if not isinstance(patch, Mapping):
         listed = Sequence(pod.doc, pod.start, pod.end)
@@ -123,8 +129,7 @@ def _patched(pod: Mapping, text: Scalar) -> Mapping:
 def _laid_over(own: Node | None, given: Node, key: str = "name") -> Node:
     """A strategic patch: mappings field by field, lists entry by entry by their names, anything else in place of it."""
     if isinstance(own, Mapping) and isinstance(given, Mapping):
-        made = twin(own)
-        made.fields.update(own.fields)
+        made = copy_of(own)
         for name, value in given.fields.items():
             made.fields[name] = _laid_over(own.at(name), value, _MERGED_BY.get(name, "name"))
         return made
@@ -155,8 +160,7 @@ def as_pod_spec(place: Mapping, fields: dict[str, Node], containers: list[Mappin
 def with_listed_env(container: Mapping, key: str = "environment") -> Mapping:
     """A container whose variables are a mapping, with the same as a list under `env`."""
     given = container.mapping(key)
-    made = twin(container)
-    made.fields.update(container.fields)
+    made = copy_of(container)
     listed = Sequence(container.doc, container.start, container.end)
     for name, value in (given.fields if given is not None else {}).items():
         entry = twin(value)
@@ -172,8 +176,7 @@ def with_listed_env(container: Mapping, key: str = "environment") -> Mapping:
 
 def with_what_stands_beside(container: Mapping, service: Mapping) -> Mapping:
     """A container with what its kind writes beside the pod: amounts, variables, and a Secret with more of them."""
-    made = twin(container)
-    made.fields.update(container.fields)
+    made = copy_of(container)
     amounts = service.mapping("resources")
     if amounts is not None:
         made.fields["resources"] = _with_amounts(container.at("resources"), _as_amounts(amounts))
@@ -201,8 +204,7 @@ def _with_amounts(own: Node | None, beside: Mapping) -> Node:
     """A container's own resources under those beside the pod, which win name by name."""
     if not isinstance(own, Mapping):
         return beside if own is None or (isinstance(own, Scalar) and own.value is None) else own
-    made = twin(own)
-    made.fields.update(own.fields)
+    made = copy_of(own)
     for section, given in beside.fields.items():
         mine = own.at(section)
         if isinstance(mine, Mapping) and isinstance(given, Mapping):

@@ -10,13 +10,13 @@ pkg/scheduler/plugins/gang, pkg/scheduler/api/job_info.go (CheckTaskValid, Valid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabriclint.finding import Place
 from fabriclint.group.injection import table
-from fabriclint.kinds import number
+from fabriclint.kinds import number, sum_of
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def shortfall(group: GroupView) -> Shortfall | None:
     """The first gang that waits for pods which are not made before it starts."""
     for gang in (*group.own_gangs, *_in_view(group)):
         held = [r for r in gang.roles if _held_up(r, gang, group)]
-        there = _sum(r.at_once if r in held else r.all_pods for r in gang.roles)
+        there = sum_of(r.at_once if r in held else r.all_pods for r in gang.roles)
         late = next((r.later for r in held if _certain(group, r)), None)
         if gang.count is None:
             if late is not None:
@@ -78,7 +78,7 @@ def shortfall(group: GroupView) -> Shortfall | None:
             continue
         if late is None and (held or any(r.scalable or r.all_pods == 0 for r in gang.roles)):
             continue
-        total = _sum(r.all_pods for r in gang.roles)
+        total = sum_of(r.all_pods for r in gang.roles)
         if not gang.shared or (late is not None and isinstance(total, int) and total >= gang.count):
             return Shortfall(gang, there, late)
     return None
@@ -95,15 +95,6 @@ def _held_up(role: RoleGroup, gang: Gang, group: GroupView) -> bool:
         seen.add(name)
         waits += [n for r in group.roles if r.name == name and r.later is not None for n in r.later.after]
     return any(r.name in seen for r in gang.roles)
-
-
-def _sum(numbers: Iterable[int | Unknown]) -> int | Unknown:
-    total = 0
-    for number_ in numbers:
-        if isinstance(number_, Unknown):
-            return UNKNOWN
-        total += number_
-    return total
 
 
 def policy_gangs(spec: Mapping, roles: list[RoleGroup]) -> list[Gang]:

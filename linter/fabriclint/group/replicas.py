@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fabriclint.finding import Place
 from fabriclint.group import GroupView, Hosts, Meeting, RoleGroup
 from fabriclint.group.gang import policy_gangs
-from fabriclint.kinds import number
+from fabriclint.kinds import number, sum_of
 from fabriclint.node import UNKNOWN, Mapping, Scalar, Unknown, open_value
 
 if TYPE_CHECKING:
@@ -140,19 +140,10 @@ def _replicas(specs: Mapping | None) -> dict[str, int | Unknown]:
     return made
 
 
-def _sum(counts: list[int | Unknown]) -> int | Unknown:
-    total = 0
-    for count in counts:
-        if isinstance(count, Unknown):
-            return UNKNOWN
-        total += count
-    return total
-
-
 def _shared(making: Making, specs: Mapping | None) -> dict[str, Any]:
     """What all roles share."""
     counts = _replicas(specs)
-    total = _sum(list(counts.values()))
+    total = sum_of(counts.values())
     workers = counts.get("Worker", 0)
     name = making.name
     facts: dict[str, Any] = {
@@ -170,7 +161,7 @@ def _shared(making: Making, specs: Mapping | None) -> dict[str, Any]:
     if isinstance(name, str) and not isinstance(workers, Unknown):
         facts["worker_hosts"] = ",".join(f"{name}-worker-{i}" for i in range(min(workers, 4096)))
     if making.data.get("tf_config"):
-        known = _sum([n for role, n in counts.items() if role in making.data["counted"]])
+        known = sum_of(n for role, n in counts.items() if role in making.data["counted"])
         facts["several"] = known if isinstance(known, Unknown) else known != 1
         facts["cluster"] = _cluster(making, specs, counts)
         facts["static"] = not making.spec.true("enableDynamicWorker")
