@@ -266,30 +266,30 @@ class WorkspaceLookup(Lookup):
 
     def labelled(self, workload: Workload, labels: dict[str, str]) -> bool:
         """Whether pods of another object in view have, or may have, all these labels."""
-        for manifest in self.workspace.manifests:
-            if manifest is workload.manifest or not carries_pods(manifest.group, manifest.kind):
-                continue
-            made = workload_of(manifest)
-            for site in made.sites if made is not None else ():
-                given = site.metadata.at("labels") if site.metadata is not None else None
-                if isinstance(given, Scalar) and given.value is not None:
-                    return True
-                own = given.fields if isinstance(given, Mapping) else {}
-                if all(getattr(own.get(k), "text", v if "/" in k else None) == v for k, v in labels.items()):
-                    return True
+        for metadata in self._of_other_pods(workload):
+            given = metadata.at("labels") if metadata is not None else None
+            if isinstance(given, Scalar) and given.value is not None:
+                return True
+            own = given.fields if isinstance(given, Mapping) else {}
+            if all(getattr(own.get(k), "text", v if "/" in k else None) == v for k, v in labels.items()):
+                return True
         return False
 
     def carried_elsewhere(self, workload: Workload, field: str, key: str, value: str) -> bool:
         """Whether pods of another object in view carry, or may carry, this label or annotation (`field`)."""
+        for metadata in self._of_other_pods(workload):
+            given = metadata.at(field, key) if metadata is not None else None
+            if given is not None and (not isinstance(given, Scalar) or given.open or given.text == value):
+                return True
+        return False
+
+    def _of_other_pods(self, workload: Workload) -> Iterator[Mapping | None]:
+        """The metadata of the pod templates of all other objects in view."""
         for manifest in self.workspace.manifests:
             if manifest is workload.manifest or not carries_pods(manifest.group, manifest.kind):
                 continue
             made = workload_of(manifest)
-            for site in made.sites if made is not None else ():
-                given = site.metadata.at(field, key) if site.metadata is not None else None
-                if given is not None and (not isinstance(given, Scalar) or given.open or given.text == value):
-                    return True
-        return False
+            yield from (site.metadata for site in (made.sites if made is not None else ()))
 
     def of_kind(self, workload: Workload, kind: str) -> list[Manifest]:
         """All objects of a kind in view."""

@@ -141,7 +141,7 @@ class ContainerView:
                 out.append(listed)
         return out
 
-    @property
+    @cached_property
     def start_text(self) -> str:
         """Command and args joined by newlines, with the files in view that they name: for searches by substring."""
         text = "\n".join(w.text for w in self.words)

@@ -8,10 +8,7 @@ import sys
 from typing import BinaryIO
 
 from fabriclint.cli.said import complain, say
-from fabriclint.disk import is_file, is_folder, opened, real
-
-#: Bytes of a file that tell a manifest from a log.
-_HEAD = 1 << 16
+from fabriclint.disk import BLOCK, is_file, is_folder, opened, real
 
 
 def run(path_or_dash: str, expected: str | None, output_format: str, stdin: BinaryIO | None) -> tuple[str, int]:
@@ -83,7 +80,7 @@ def _of_file(file: str, expect: str | None, output_format: str) -> tuple[str, in
     """A log or a manifest, opened once: a pipe (`<(kubectl logs ...)`) gives its bytes but once."""
     try:
         with opened(file) as stream:
-            if not _begins_as_manifest(stream.peek(_HEAD)):
+            if not _begins_as_manifest(stream.peek(BLOCK)):
                 return run(file, expect, output_format, stream)
             data = None if is_file(file) else stream.read()
     except OSError as problem:
@@ -127,7 +124,7 @@ def is_manifest(path: str) -> bool:
     """Whether the file's first document has apiVersion and kind at its top level; unreadable files are none."""
     try:
         with opened(path) as stream:
-            return _begins_as_manifest(stream.peek(_HEAD))
+            return _begins_as_manifest(stream.peek(BLOCK))
     except OSError:
         return False
 
