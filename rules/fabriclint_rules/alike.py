@@ -28,10 +28,7 @@ def together(findings: Iterable[Finding]) -> Iterator[Finding]:
     for finding in findings:
         key = (finding.message, finding.severity)
         known = first.get(key)
-        if known is None:
-            first[key] = finding
-        elif _spot(finding.place) not in {_spot(known.place), *(_spot(r.place) for r in known.related)}:
-            first[key] = replace(known, related=(*known.related, Related(finding.place, "The same stands here.")))
+        first[key] = finding if known is None else _also_at(known, finding.place)
     yield from first.values()
 
 
@@ -51,10 +48,15 @@ def _merged(said: Iterable[tuple[PodView, Iterable[Finding]]]) -> Iterator[Findi
                     fabric=finding.fabric or (pod.fabric.name if pod.fabric is not None else None),
                 )
                 continue
-            places = {_spot(known.place), *(_spot(r.place) for r in known.related)}
-            if _spot(finding.place) not in places:
-                first[key] = replace(known, related=(*known.related, Related(finding.place, "The same stands here.")))
+            first[key] = _also_at(known, finding.place)
     yield from first.values()
+
+
+def _also_at(known: Finding, place: Place) -> Finding:
+    """A finding that holds for another place too, which is named once."""
+    if _spot(place) in {_spot(known.place), *(_spot(r.place) for r in known.related)}:
+        return known
+    return replace(known, related=(*known.related, Related(place, "The same stands here.")))
 
 
 def _spot(place: Place) -> tuple[object, ...]:

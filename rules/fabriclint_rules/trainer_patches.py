@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fabriclint.node import Mapping, Node, Scalar, Sequence, open_value
@@ -343,8 +343,13 @@ def patch_unknown_container(view: TrainJobView) -> Iterator[Finding]:
                 job = next(j for j in view.runtime_jobs if j.string("name") == patch.job)
                 related = (Related(Place(job.nearest("name")), "This is the job that the patch changes."),)
             # What the entry was to give a container does not reach it: that is no fault of its own.
-            carried = tuple(c for key, codes in _CARRIED.items() if key in container.fields for c in codes)
-            yield Finding(Place(name), message, help=help_text, related=related, fix=fix, silences=carried)
+            silences = _missed([container])
+            yield Finding(Place(name), message, help=help_text, related=related, fix=fix, silences=silences)
+
+
+def _missed(containers: Iterable[Mapping]) -> tuple[str, ...]:
+    """The codes of what misses, or sees elsewhere, what a patch's entries for containers carry."""
+    return tuple(c for one in containers for key, codes in _CARRIED.items() if key in one.fields for c in codes)
 
 
 @rule("TRN004", "patch-unknown-replicated-job", Severity.ERROR, on=TrainJobView)
@@ -390,13 +395,7 @@ def patch_unknown_replicated_job(view: TrainJobView) -> Iterator[Finding]:
             f"The runtime has no replicated job '{name.value}'; {then}.",
             help=f"Write '{near}'." if near else f"Write one of {listed}.",
             fix=Fix(f"write {near}", (SetValue(name, near),), Applicability.UNSAFE) if near else None,
-            silences=tuple(
-                code
-                for _, container in patch.containers()
-                for key, codes in _CARRIED.items()
-                if key in container.fields
-                for code in codes
-            ),
+            silences=_missed(container for _, container in patch.containers()),
         )
 
 
